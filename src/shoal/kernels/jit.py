@@ -1,0 +1,15 @@
+"""How every kernel of the house is compiled: cached, without the GIL, without reordering of sums."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numba
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def kernel(function: F) -> F:
+    """Compile `function` with the options of the house (no fastmath: sums keep their order)."""
+    return numba.njit(cache=True, nogil=True, error_model="numpy")(function)  # type: ignore[no-any-return]

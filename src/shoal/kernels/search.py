@@ -1,0 +1,328 @@
+"""Exact nearest and furthest search over a set of points that come and go.
+
+The points are kept twice. `X` holds them as given, in double precision: every distance that decides
+anything is computed from it, coordinate by coordinate. `blocks` holds a shifted and scaled single
+precision copy, transposed in blocks of `BLOCK` points so that the loop over *points* vectorises; it
+is used only to *screen*. For a point y and a query q (both shifted)
+
+    |y - q|^2 = 2 (|y|^2 / 2 - <y, q>) + |q|^2,
+
+so an inner product and a stored half norm rank all points. With u = 2^-24, rounding disturbs
+s = |y|^2 / 2 - <y, q> by at most u ((d + 7) |y|^2 / 2 + (d + 3) |q|^2 / 2): coordinates and norms rounded
+to single precision, d products and sums in any order, one subtraction, and 2 |y||q| <= |y|^2 + |q|^2. The
+first part is folded into the two stored half norms `low` and `high`, the second into the threshold
+(`slack`), and a point is passed over only if it is provably too far (or too near). The few others are
+measured exactly. The result is what a plain loop in double precision gives, ties to the lowest id.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from shoal.kernels.jit import kernel
+
+BLOCK = 128
+UNIT = {np.dtype(np.float32): 2.0**-24, np.dtype(np.float64): 2.0**-53}
+TINY = {np.dtype(np.float32): 2.0**-120, np.dtype(np.float64): 2.0**-1000}
+
+Array = np.ndarray[Any, Any]
+
+
+class Points(NamedTuple):
+    """A searchable set of rows of `X`.
+
+    Attributes
+    ----------
+    X : float64[n, d]
+        All points; a row of it is named by its id.
+    blocks : float32[ceil(n / BLOCK), d, BLOCK]
+        Screening copy of the present points, in slots 0 .. count - 1.
+    low, high : float32[ceil(n / BLOCK), BLOCK]
+        Half squared norm of each slot, less and plus the rounding that screening may suffer.
+    ids : int64[n]
+        The id in each slot.
+    slots : int64[n]
+        The slot of each id, -1 if absent.
+    centre : float64[d]
+        What is subtracted from a point before it is scaled.
+    total : float64[2, d]
+        Sum of the present points as an unevaluated pair (leading part, remainder).
+    count : int64[1]
+        How many points are present.
+    scales : float64[4]
+        Scaling factor (a power of two), rounding folded into the half norms, slack for each unit of
+        |q|^2, and an absolute slack against underflow.
+    """
+
+    X: Array
+    blocks: Array
+    low: Array
+    high: Array
+    ids: Array
+    slots: Array
+    centre: Array
+    total: Array
+    count: Array
+    scales: Array
+
+
+@kernel
+def square_distance(X, i, q):  # type: ignore[no-untyped-def]
+    """Squared distance of row i of X to q, summed coordinate by coordinate."""
+    acc = 0.0
+    for j in range(q.shape[0]):
+        t = X[i, j] - q[j]
+        acc += t * t
+    return acc
+
+
+@kernel
+def add_exactly(pair, j, x):  # type: ignore[no-untyped-def]
+    """Add x to the unevaluated sum pair[0, j] + pair[1, j] (error-free transformation)."""
+    high = pair[0, j]
+    total = high + x
+    part = total - high
+    error = (high - (total - part)) + (x - part) + pair[1, j]
+    pair[0, j] = total + error
+    pair[1, j] = error - (pair[0, j] - total)
+
+
+@kernel
+def put(points, i):  # type: ignore[no-untyped-def]
+    """Make row i present."""
+    slot = points.count[0]
+    b, p = slot // BLOCK, slot % BLOCK
+    norm = 0.0
+    for j in range(points.X.shape[1]):
+        y = (points.X[i, j] - points.centre[j]) * points.scales[0]
+        points.blocks[b, j, p] = y
+        norm += y * y
+        add_exactly(points.total, j, points.X[i, j])
+    points.low[b, p] = 0.5 * norm * (1.0 - points.scales[1]) - points.scales[3]
+    points.high[b, p] = 0.5 * norm * (1.0 + points.scales[1]) + points.scales[3]
+    points.ids[slot] = i
+    points.slots[i] = slot
+    points.count[0] = slot + 1
+
+
+@kernel
+def put_all(points, rows):  # type: ignore[no-untyped-def]
+    """Make all `rows` present."""
+    for i in rows:
+        put(points, i)
+
+
+@kernel
+def drop(points, rows):  # type: ignore[no-untyped-def]
+    """Remove `rows`; the last slot moves into each hole, so that the present points stay dense."""
+    for i in rows:
+        slot = points.slots[i]
+        last = points.count[0] - 1
+        b, p = slot // BLOCK, slot % BLOCK
+        bl, pl = last // BLOCK, last % BLOCK
+        for j in range(points.X.shape[1]):
+            points.blocks[b, j, p] = points.blocks[bl, j, pl]
+            add_exactly(points.total, j, -points.X[i, j])
+        points.low[b, p] = points.low[bl, pl]
+        points.high[b, p] = points.high[bl, pl]
+        moved = points.ids[last]
+        points.ids[slot] = moved
+        points.slots[moved] = slot
+        points.slots[i] = -1
+        points.count[0] = last
+
+
+@kernel
+def _after(da, ia, db, ib):  # type: ignore[no-untyped-def]
+    """Whether (da, ia) comes after (db, ib) in the order by distance, then id."""
+    return da > db or (da == db and ia > ib)
+
+
+@kernel
+def _sift_down(dist, ids, start, size):  # type: ignore[no-untyped-def]
+    """Restore the heap (last in order at the root) below `start`."""
+    d, i = dist[start], ids[start]
+    hole = start
+    while True:
+        child = 2 * hole + 1
+        if child >= size:
+            break
+        if child + 1 < size and _after(dist[child + 1], ids[child + 1], dist[child], ids[child]):
+            child += 1
+        if not _after(dist[child], ids[child], d, i):
+            break
+        dist[hole] = dist[child]
+        ids[hole] = ids[child]
+        hole = child
+    dist[hole] = d
+    ids[hole] = i
+
+
+@kernel
+def _offer(dist, ids, size, d, i):  # type: ignore[no-untyped-def]
+    """Keep (d, i) if it is among the first len(dist) seen so far; return the new size."""
+    if size < dist.shape[0]:
+        hole = size
+        while hole > 0:
+            parent = (hole - 1) // 2
+            if not _after(d, i, dist[parent], ids[parent]):
+                break
+            dist[hole] = dist[parent]
+            ids[hole] = ids[parent]
+            hole = parent
+        dist[hole] = d
+        ids[hole] = i
+        return size + 1
+    if _after(dist[0], ids[0], d, i):
+        dist[0] = d
+        ids[0] = i
+        _sift_down(dist, ids, 0, size)
+    return size
+
+
+@kernel
+def _into_order(dist, ids, size):  # type: ignore[no-untyped-def]
+    """Turn the heap into an ascending list."""
+    for end in range(size - 1, 0, -1):
+        dist[0], dist[end] = dist[end], dist[0]
+        ids[0], ids[end] = ids[end], ids[0]
+        _sift_down(dist, ids, 0, end)
+
+
+@kernel
+def scan(points, query, m, furthest, skip, other):  # type: ignore[no-untyped-def]
+    """Find the m nearest present points and, if asked, the furthest one.
+
+    Parameters
+    ----------
+    points : Points
+    query : float64[d]
+    m : int
+        How many neighbours; fewer come back if fewer are present.
+    furthest : bool
+        Whether the furthest point is looked for as well.
+    skip, other : int
+        Ids that are treated as absent (-1: none).
+
+    Returns
+    -------
+    ids : int64[m'], distances : float64[m']
+        In ascending order of (distance, id).
+    far : int
+        Id of the furthest point (lowest id among ties), -1 if there is none or it was not asked for.
+    far_distance : float
+    """
+    d = query.shape[0]
+    count = points.count[0]
+    scale = points.scales[0]
+    q = np.empty(d, points.blocks.dtype)
+    norm = 0.0
+    for j in range(d):
+        y = (query[j] - points.centre[j]) * scale
+        q[j] = y
+        norm += y * y
+    slack = points.scales[2] * norm + points.scales[3]
+
+    dist = np.empty(m, np.float64)
+    ids = np.empty(m, np.int64)
+    size = 0
+    far, far_distance = -1, -1.0
+    below = points.low.dtype.type(np.inf if m > 0 else -np.inf)
+    above = points.low.dtype.type(-np.inf if furthest else np.inf)
+    acc = np.empty(BLOCK, points.blocks.dtype)
+
+    for b in range((count + BLOCK - 1) // BLOCK):
+        acc[:] = 0
+        j = 0
+        while j + 4 <= d:
+            q0, q1, q2, q3 = q[j], q[j + 1], q[j + 2], q[j + 3]
+            x0, x1, x2, x3 = (
+                points.blocks[b, j],
+                points.blocks[b, j + 1],
+                points.blocks[b, j + 2],
+                points.blocks[b, j + 3],
+            )
+            for p in range(BLOCK):
+                acc[p] += (x0[p] * q0 + x1[p] * q1) + (x2[p] * q2 + x3[p] * q3)
+            j += 4
+        while j < d:
+            q0 = q[j]
+            x0 = points.blocks[b, j]
+            for p in range(BLOCK):
+                acc[p] += x0[p] * q0
+            j += 1
+        low, high = points.low[b], points.high[b]
+        width = min(BLOCK, count - b * BLOCK)
+        hits = 0
+        for p in range(width):
+            hits += (low[p] - acc[p] <= below) | (high[p] - acc[p] >= above)
+        if hits == 0:
+            continue
+        for p in range(width):
+            near = low[p] - acc[p] <= below
+            if not near and high[p] - acc[p] < above:
+                continue
+            i = points.ids[b * BLOCK + p]
+            if i == skip or i == other:
+                continue
+            exact = square_distance(points.X, i, query)
+            if near:
+                size = _offer(dist, ids, size, exact, i)
+                if size == m:
+                    t = 0.5 * (dist[0] * scale * scale - norm) + slack
+                    below = points.low.dtype.type(t + abs(t) * 2.0**-22)
+            if furthest and (exact > far_distance or (exact == far_distance and i < far)):
+                far, far_distance = i, exact
+                t = 0.5 * (exact * scale * scale - norm) - slack
+                above = points.low.dtype.type(t - abs(t) * 2.0**-22)
+    _into_order(dist, ids, size)
+    return ids[:size], dist[:size], far, far_distance
+
+
+@kernel
+def scan_rows(points, rows, query, m, skip, other):  # type: ignore[no-untyped-def]
+    """Like `scan`, for the m nearest among those of `rows` that are present."""
+    dist = np.empty(m, np.float64)
+    ids = np.empty(m, np.int64)
+    size = 0
+    for i in rows:
+        if points.slots[i] >= 0 and i != skip and i != other:
+            size = _offer(dist, ids, size, square_distance(points.X, i, query), i)
+    _into_order(dist, ids, size)
+    return ids[:size], dist[:size]
+
+
+def empty_points(X: Array, like: Array | None = None, dtype: type = np.float32) -> Points:
+    """Return a set over the rows of X with none of them present.
+
+    Parameters
+    ----------
+    X : float64[n, d]
+    like : float64[m, d], optional
+        Where the points will lie, if X is yet to be filled (its range is what screening is scaled to).
+    dtype : type
+        Precision of the screening copy.
+    """
+    n, d = X.shape
+    seen = X if like is None else like
+    lowest, highest = seen.min(axis=0), seen.max(axis=0)
+    centre = lowest + 0.5 * (highest - lowest)
+    widest = float((highest - lowest).max())
+    exponent = math.frexp(widest)[1] if widest > 0 else 0
+    unit, tiny = UNIT[np.dtype(dtype)], TINY[np.dtype(dtype)]
+    nblocks = (n + BLOCK - 1) // BLOCK
+    return Points(
+        X=X,
+        blocks=np.zeros((nblocks, d, BLOCK), dtype),
+        low=np.zeros((nblocks, BLOCK), dtype),
+        high=np.zeros((nblocks, BLOCK), dtype),
+        ids=np.zeros(n, np.int64),
+        slots=np.full(n, -1, np.int64),
+        centre=centre,
+        total=np.zeros((2, d)),
+        count=np.zeros(1, np.int64),
+        scales=np.array([2.0**-exponent, 1.01 * (d + 8) * unit, 0.505 * (d + 4) * unit, d * tiny]),
+    )

@@ -1,0 +1,345 @@
+"""Maximum distance methods: groups grow around the records furthest out (T chapter 5).
+
+Sources: T = Thaeter (2021), dissertation; D = Domingo-Ferrer et al. (2006); F = Rodriguez-Hoyos et al.
+(2020); K = Khomnotai et al. (2018). See the reference of methods for full titles.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from math import inf
+from typing import Any, Literal
+
+import numpy as np
+
+from shoal.partition.pool import Groups, Pool, cost_of, squared_error
+from shoal.progress import Progress, silent
+
+Array = np.ndarray[Any, Any]
+Closest = Literal["mean", "record", "cost"]
+Growth = Callable[[Pool, Groups, int, int], None]
+
+GAMMAS = tuple(i / 10 for i in range(21))
+
+
+def nearest_neighbours(pool: Pool, groups: Groups, seed: int, k: int) -> None:
+    """Open a group of `seed` and its k - 1 nearest neighbours in the pool (NN growth)."""
+    pool.remove(np.array([seed]))
+    rows = pool.nearest(pool.X[seed], k - 1)
+    pool.remove(rows)
+    groups.open(np.append(seed, rows))
+
+
+def nearest_to_mean(pool: Pool, groups: Groups, seed: int, k: int) -> None:
+    """Open a group of `seed` that takes, k - 1 times, the record nearest to its moving mean (NC growth)."""
+    row = np.array([seed])
+    pool.remove(row)
+    group = groups.open(row)
+    for _ in range(k - 1):
+        row = pool.nearest(groups.means[group], 1, spare=6 * k + 40)
+        pool.remove(row)
+        groups.extend(group, row)
+
+
+def assign_leftovers(pool: Pool, groups: Groups) -> None:
+    """Give each record that is left, in row order, to the group with the nearest mean at that moment."""
+    for row in pool.rows():
+        groups.extend(groups.nearest(pool.X[row]), np.array([row]))
+
+
+def outermost_first(pool: Pool, centre: Array) -> Iterator[int]:
+    """Yield the rows by falling distance from `centre`, leaving out those that were assigned meanwhile."""
+    squares = np.zeros(len(pool.X))
+    for j in range(pool.X.shape[1]):
+        step = pool.X[:, j] - centre[j]
+        squares += step * step
+    for row in np.argsort(-squares, kind="stable"):
+        if row in pool:
+            yield int(row)
+
+
+def md(X: Array, k: int, *, report: Progress = silent) -> Array:
+    """Maximum distance: the two most distant records seed two groups (T algorithm 1, D 4.2.2).
+
+    The pair is found without a distance matrix: each record has an upper bound for the distance to its
+    furthest partner, and only the record with the largest bound is measured anew, until the largest
+    bound is an actual distance. Memory O(n d).
+
+    Where the paper is silent: 2k records or more left after the first group of a pair, and the second
+    seed is gone because the first group took it (possible with ties only), the record furthest from the
+    first seed takes its place.
+    """
+    pool, groups = Pool(X), Groups(X, k)
+    pairs = _FurthestPairs(pool)
+    while pool.count >= 2 * k:
+        r, s = pairs.pop()
+        nearest_neighbours(pool, groups, r, k)
+        nearest_neighbours(pool, groups, s if s in pool else pool.furthest(X[r]), k)
+        report(1 - pool.count / len(X))
+    if pool.count >= k:
+        groups.open(pool.rows())
+    else:
+        assign_leftovers(pool, groups)
+    return groups.labels
+
+
+class _FurthestPairs:
+    """The most distant pair of a shrinking pool.
+
+    A heap holds, for each record, an upper bound of the distance to its furthest partner: at first the
+    sum of its own and the largest distance from the mean, later the last measured value, which removals
+    can only lower. Ties are settled by row, as in a row by row reading of the distance matrix.
+    """
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        centre = pool.mean()
+        self._radius = np.sqrt(((pool.X - centre) ** 2).sum(axis=1)) * (1 + pool.X.shape[1] * 1e-15)
+        self._outermost = list(np.argsort(self._radius))
+        reach = self._reach()
+        # (negative bound, row, partner): partner -1 marks a bound that is not a distance.
+        self._heap = [(-((r + reach) ** 2) * (1 + 1e-12), row, -1) for row, r in enumerate(self._radius)]
+        heapq.heapify(self._heap)
+
+    def _reach(self) -> float:
+        while self._outermost[-1] not in self._pool:
+            self._outermost.pop()
+        return float(self._radius[self._outermost[-1]])
+
+    def pop(self) -> tuple[int, int]:
+        """Return the most distant pair of records that are still in the pool."""
+        reach = self._reach()
+        while True:
+            negative, row, partner = self._heap[0]
+            if row not in self._pool:
+                heapq.heappop(self._heap)
+            elif partner >= 0 and partner in self._pool:
+                return row, partner
+            else:
+                bound = -((self._radius[row] + reach) ** 2) * (1 + 1e-12)
+                if partner < 0 and bound > negative:
+                    heapq.heapreplace(self._heap, (bound, row, -1))
+                else:
+                    partner, square = self._pool.furthest_distance(self._pool.X[row])
+                    heapq.heapreplace(self._heap, (-square, row, partner))
+
+
+def mdav(X: Array, k: int, *, report: Progress = silent) -> Array:
+    """Maximum distance to average vector (T algorithm 2, F algorithm 1).
+
+    The record r furthest from the mean of what remains seeds a group, then the record furthest from r.
+    Below 3k records: one group around the furthest from the mean if there are 2k or more, the rest
+    another. The five accelerations of F are in the pool: inner products, one pass for the neighbours
+    of r and for the record furthest from it, partial selection, the mean by subtraction (in exact
+    sums, so nothing drifts), and single precision that is verified in double.
+    """
+    pool, groups = Pool(X), Groups(X, k)
+    while pool.count >= 3 * k:
+        r = pool.furthest(pool.mean())
+        pool.remove(np.array([r]))
+        rows, s = pool.nearest_and_furthest(X[r], k - 1)
+        pool.remove(rows)
+        groups.open(np.append(r, rows))
+        nearest_neighbours(pool, groups, s if s in pool else pool.furthest(X[r]), k)
+        report(1 - pool.count / len(X))
+    _last_groups(pool, groups, k, nearest_neighbours)
+    return groups.labels
+
+
+def mdav_nc(X: Array, k: int, *, report: Progress = silent) -> Array:
+    """MDAV whose groups take the record nearest to their moving mean (K 3.1, 5.2)."""
+    pool, groups = Pool(X), Groups(X, k)
+    while pool.count >= 3 * k:
+        r = pool.furthest(pool.mean())
+        nearest_to_mean(pool, groups, r, k)
+        nearest_to_mean(pool, groups, pool.furthest(X[r]), k)
+        report(1 - pool.count / len(X))
+    _last_groups(pool, groups, k, nearest_to_mean)
+    return groups.labels
+
+
+def _last_groups(pool: Pool, groups: Groups, k: int, grow: Growth) -> None:
+    """End of MDAV, with fewer than 3k records left: one or two groups."""
+    if pool.count >= 2 * k:
+        grow(pool, groups, pool.furthest(pool.mean()), k)
+    groups.open(pool.rows())
+
+
+def mdav_plus(X: Array, k: int, *, report: Progress = silent) -> Array:
+    """MDAV+: one seed a round, by falling distance from the mean of *all* records (T algorithm 3)."""
+    pool, groups = Pool(X), Groups(X, k)
+    for r in outermost_first(pool, pool.mean()):
+        if pool.count < k:
+            break
+        nearest_neighbours(pool, groups, r, k)
+        report(1 - pool.count / len(X))
+    assign_leftovers(pool, groups)
+    return groups.labels
+
+
+def v_mdav(
+    X: Array, k: int, *, gamma: float | Literal["best"] = 0.2, n_jobs: int = 1, report: Progress = silent
+) -> Array:
+    """MDAV+ whose groups may grow to 2k - 1 records (V-MDAV; T algorithm 4).
+
+    A new group takes in the unassigned record x closest to any of its members while that squared
+    distance is below `gamma` times the squared distance of x to its nearest unassigned neighbour.
+    """
+    if gamma == "best":
+        return _best_gamma(lambda g, told: v_mdav(X, k, gamma=g, report=told), X, n_jobs, report)
+    pool, groups = Pool(X), Groups(X, k)
+    for r in outermost_first(pool, pool.mean()):
+        if pool.count < k:
+            break
+        pool.remove(np.array([r]))
+        rows = pool.nearest(X[r], k - 1, spare=(8 * k + 60) if gamma > 0 else 0)
+        pool.remove(rows)
+        members = np.append(r, rows)
+        group = groups.open(members)
+        if gamma > 0 and k > 1:
+            _extend(pool, groups, group, members, k, gamma)
+        report(1 - pool.count / len(X))
+    assign_leftovers(pool, groups)
+    return groups.labels
+
+
+def _extend(pool: Pool, groups: Groups, group: int, members: Array, k: int, gamma: float) -> None:
+    """Let a new group of V-MDAV take in records from the pool."""
+    outside = [_nearest_one(pool, int(row)) for row in members]
+    while pool.count > 0 and groups.sizes[group] < 2 * k - 1:
+        # A neighbour that has been taken in since is looked up again.
+        outside = [o if o[1] in pool else _nearest_one(pool, o[2]) for o in outside]
+        inner, row, _ = min(outside)
+        own = _nearest_one(pool, row)
+        if not inner < gamma * own[0]:
+            return
+        pool.remove(np.array([row]))
+        groups.extend(group, np.array([row]))
+        outside.append(own)
+
+
+def _nearest_one(pool: Pool, row: int) -> tuple[float, int, int]:
+    """Return (squared distance, neighbour, row) of the pool's record nearest to `row`, infinity if none."""
+    ids, squares = pool.nearest_distances(pool.X[row], 1, skip=row, spare=60)
+    return (float(squares[0]), int(ids[0]), row) if len(ids) else (inf, row, row)
+
+
+def mdav_star(
+    X: Array, k: int, *, closest: Closest = "mean", n_jobs: int = 1, report: Progress = silent
+) -> Array:
+    """MDAV*: before a new group is made, extending the closest one is weighed against it (T algorithm 5).
+
+    `closest` is the definition of the closest group (T 5.1): by its mean, by its nearest record, or by
+    the increase of its squared error. Extension needs a group and more than k unassigned records;
+    equal costs make a new group.
+    """
+    return _MdavStar(X, k, closest).run(1.0, pairs=False, report=report)
+
+
+def mdav_star_gamma(
+    X: Array,
+    k: int,
+    *,
+    gamma: float | Literal["best"] = 0.8,
+    closest: Closest = "mean",
+    n_jobs: int = 1,
+    report: Progress = silent,
+) -> Array:
+    """MDAV* with a gain factor and a second test, for two records that belong to a group together (T algorithm 6).
+
+    `gamma="best"` runs 0, 0.1 .. 2 and keeps the lowest loss (the first one on ties), as the printed
+    figures do.
+    """
+
+    def run(factor: float, told: Progress) -> Array:
+        return _MdavStar(X, k, closest).run(factor, pairs=True, report=told)
+
+    return _best_gamma(run, X, n_jobs, report) if gamma == "best" else run(gamma, report)
+
+
+class _MdavStar:
+    """One run of MDAV* or MDAV*-gamma."""
+
+    def __init__(self, X: Array, k: int, closest: Closest) -> None:
+        self.X, self.k, self.closest = X, k, closest
+        self.pool, self.groups = Pool(X), Groups(X, k)
+        self.assigned = Pool(X, np.empty(0, np.int64)) if closest == "record" else None
+
+    def run(self, gamma: float, *, pairs: bool, report: Progress) -> Array:
+        X, k, pool, groups = self.X, self.k, self.pool, self.groups
+        for r in outermost_first(pool, pool.mean()):
+            if pool.count < k:
+                break
+            rows = pool.nearest(X[r], k - 1, skip=r, spare=2 * k + 20)
+            group = self._closest(r) if groups.count and pool.count > k else -1
+            if group >= 0 and self._extends(r, rows, group, gamma, pairs):
+                self._take(np.array([r]), group)
+            else:
+                self._take(np.append(r, rows), -1)
+            report(1 - pool.count / len(X))
+        for row in pool.rows():
+            self._take(np.array([row]), self._closest(int(row)))
+        return groups.labels
+
+    def _extends(self, r: int, rows: Array, group: int, gamma: float, pairs: bool) -> bool:
+        """Whether r had better join `group` than found a group with its neighbours `rows`."""
+        X, k, groups = self.X, self.k, self.groups
+        second = int(rows[0])
+        m = int(groups.sizes[group])
+        joined = (m / (m + 1)) * _square(X[r], groups.means[group])
+        new = cost_of(X, np.append(r, rows)) / k
+        others = self.pool.nearest(X[second], k - 1, skip=r, other=second, spare=2 * k + 20)
+        if (joined + cost_of(X, np.append(second, others))) / (k + 1) < gamma * new:
+            return True
+        if not pairs:
+            return False
+        mean = groups.mean_with(group, r)
+        both = joined + ((m + 1) / (m + 2)) * _square(X[second], mean)
+        return both / 2 < new
+
+    def _closest(self, row: int) -> int:
+        x = self.X[row]
+        if self.assigned is not None:
+            return int(self.groups.labels[self.assigned.nearest(x, 1)[0]])
+        return self.groups.cheapest(x) if self.closest == "cost" else self.groups.nearest(x)
+
+    def _take(self, rows: Array, group: int) -> None:
+        self.pool.remove(rows)
+        if group < 0:
+            self.groups.open(rows)
+        else:
+            self.groups.extend(group, rows)
+        if self.assigned is not None:
+            self.assigned.add(rows)
+
+
+def _square(a: Array, b: Array) -> float:
+    """Squared distance, summed coordinate by coordinate."""
+    total = 0.0
+    for step in (a - b).tolist():
+        total += step * step
+    return total
+
+
+def _best_gamma(
+    run: Callable[[float, Progress], Array], X: Array, n_jobs: int, report: Progress
+) -> Array:
+    """Run all of GAMMAS, `n_jobs` at a time, and return the labels of least squared error, the first on ties."""
+    done = [0.0] * len(GAMMAS)
+
+    def one(index: int) -> tuple[float, Array]:
+        def told(fraction: float) -> None:
+            done[index] = fraction
+            report(sum(done) / len(done))
+
+        labels = run(GAMMAS[index], told)
+        return squared_error(X, labels), labels
+
+    best, chosen = inf, None
+    with ThreadPoolExecutor(n_jobs) as threads:
+        for error, labels in threads.map(one, range(len(GAMMAS))):
+            if chosen is None or error < best:
+                best, chosen = error, labels
+    return chosen  # type: ignore[return-value]
