@@ -60,8 +60,8 @@ def cost_of(X, rows):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def squared_error(X, labels, groups):  # type: ignore[no-untyped-def]
-    """Sum over all records of the squared distance to the mean of their group."""
+def all_means(X, labels, groups):  # type: ignore[no-untyped-def]
+    """Mean of each group: float64[groups, d]."""
     n, d = X.shape
     sizes = np.zeros(groups, np.int64)
     means = np.zeros((groups, d))
@@ -73,18 +73,25 @@ def squared_error(X, labels, groups):  # type: ignore[no-untyped-def]
     for g in range(groups):
         for j in range(d):
             means[g, j] = (totals[g, 0, j] + totals[g, 1, j]) / sizes[g]
+    return means
+
+
+@kernel
+def squared_error(X, labels, groups):  # type: ignore[no-untyped-def]
+    """Sum over all records of the squared distance to the mean of their group."""
+    means = all_means(X, labels, groups)
     total = np.zeros((2, 1))
-    for i in range(n):
+    for i in range(X.shape[0]):
         add_exactly(total, 0, square_distance(X, i, means[labels[i]]))
     return total[0, 0] + total[1, 0]
 
 
 @kernel
 def cheapest_group(means, sizes, count, x):  # type: ignore[no-untyped-def]
-    """Group whose squared error grows least when x joins it: m / (m + 1) |x - mean|^2; ties to the first."""
+    """Least increase of squared error when x joins a group, m / (m + 1) |x - mean|^2, and the first such group."""
     best, least = -1, np.inf
     for g in range(count):
         increase = (sizes[g] / (sizes[g] + 1)) * square_distance(means, g, x)
         if increase < least:
             best, least = g, increase
-    return best
+    return least, best

@@ -295,6 +295,18 @@ def scan_rows(points, rows, query, m, skip, other):  # type: ignore[no-untyped-d
     return ids[:size], dist[:size]
 
 
+@kernel
+def by_distance(X, rows, query):  # type: ignore[no-untyped-def]
+    """Return `rows` in ascending order of (squared distance of X[row] to the query, row)."""
+    dist = np.empty(rows.shape[0], np.float64)
+    ids = np.empty(rows.shape[0], np.int64)
+    size = 0
+    for i in rows:
+        size = _offer(dist, ids, size, square_distance(X, i, query), i)
+    _into_order(dist, ids, size)
+    return ids
+
+
 def empty_points(X: Array, like: Array | None = None, dtype: type = np.float32) -> Points:
     """Return a set over the rows of X with none of them present.
 

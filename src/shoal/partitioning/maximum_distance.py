@@ -14,12 +14,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from shoal.partition.pool import Groups, Pool, cost_of, squared_error
+from shoal.partitioning.pool import Groups, Pool, cost_of, square_distance, square_distances, squared_error
 from shoal.progress import Progress, silent
 
 Array = np.ndarray[Any, Any]
 Closest = Literal["mean", "record", "cost"]
 Growth = Callable[[Pool, Groups, int, int], None]
+Closeness = Callable[[int], tuple[float, int]]
+Taking = Callable[[Array, int], Any]
 
 GAMMAS = tuple(i / 10 for i in range(21))
 
@@ -43,19 +45,42 @@ def nearest_to_mean(pool: Pool, groups: Groups, seed: int, k: int) -> None:
         groups.extend(group, row)
 
 
-def assign_leftovers(pool: Pool, groups: Groups) -> None:
-    """Give each record that is left, in row order, to the group with the nearest mean at that moment."""
-    for row in pool.rows():
-        groups.extend(groups.nearest(pool.X[row]), np.array([row]))
+def assign_leftovers(
+    pool: Pool, groups: Groups, closest: Closeness | None = None, take: Taking | None = None
+) -> None:
+    """Give the records that are left to their closest groups, one by one: always the one closest to its group.
+
+    Parameters
+    ----------
+    pool, groups
+        `pool` holds fewer than k records; it is emptied.
+    closest : callable, optional
+        Gives (distance, group) for a row (default: by the mean of the group). The distance must be at
+        least half the squared distance to the group's mean or its nearest record, so that only groups
+        that changed close by are looked at again.
+    take : callable, optional
+        Moves rows from the pool to a group.
+    """
+    closest = closest or (lambda row: groups.nearest(pool.X[row]))
+    take = take or (lambda rows, group: (pool.remove(rows), groups.extend(group, rows)))
+    rows = pool.rows()
+    found = [closest(row) for row in rows]
+    distance, group = np.array([f[0] for f in found]), np.array([f[1] for f in found], np.int64)
+    while len(rows):
+        first = int(np.argmin(distance))
+        row, target = rows[first], int(group[first])
+        take(np.array([row]), target)
+        rows, distance, group = (np.delete(array, first) for array in (rows, distance, group))
+        P = pool.X[rows]
+        nearby = square_distances(P, groups.means[target]) <= 2 * distance
+        nearby |= square_distances(P, pool.X[row]) <= distance
+        for i in np.flatnonzero(nearby | (group == target)):
+            distance[i], group[i] = closest(rows[i])
 
 
 def outermost_first(pool: Pool, centre: Array) -> Iterator[int]:
     """Yield the rows by falling distance from `centre`, leaving out those that were assigned meanwhile."""
-    squares = np.zeros(len(pool.X))
-    for j in range(pool.X.shape[1]):
-        step = pool.X[:, j] - centre[j]
-        squares += step * step
-    for row in np.argsort(-squares, kind="stable"):
+    for row in np.argsort(-square_distances(pool.X, centre), kind="stable"):
         if row in pool:
             yield int(row)
 
@@ -67,22 +92,39 @@ def md(X: Array, k: int, *, report: Progress = silent) -> Array:
     furthest partner, and only the record with the largest bound is measured anew, until the largest
     bound is an actual distance. Memory O(n d).
 
-    Where the paper is silent: 2k records or more left after the first group of a pair, and the second
-    seed is gone because the first group took it (possible with ties only), the record furthest from the
-    first seed takes its place.
+    Where the paper is silent: of the pair, the record with the higher row seeds the first group (its
+    figures show that much); the second group is seeded by the record furthest from it then, which is
+    the other one unless ties put that into the first group.
     """
     pool, groups = Pool(X), Groups(X, k)
-    pairs = _FurthestPairs(pool)
-    while pool.count >= 2 * k:
-        r, s = pairs.pop()
-        nearest_neighbours(pool, groups, r, k)
-        nearest_neighbours(pool, groups, s if s in pool else pool.furthest(X[r]), k)
-        report(1 - pool.count / len(X))
+    md_groups(pool, groups, k, report)
     if pool.count >= k:
         groups.open(pool.rows())
     else:
         assign_leftovers(pool, groups)
     return groups.labels
+
+
+def md_groups(pool: Pool, groups: Groups, k: int, report: Progress) -> int:
+    """Open two groups a round around the most distant pair while 2k records remain; return the first seed."""
+    first = -1
+    pairs = _FurthestPairs(pool)
+    while pool.count >= 2 * k:
+        r = pairs.top()[1]
+        first = r if first < 0 else first
+        _opposite_groups(pool, groups, r, k)
+        report(1 - pool.count / len(pool.X))
+    return first
+
+
+def _opposite_groups(pool: Pool, groups: Groups, r: int, k: int) -> None:
+    """Open the group of r and that of the record furthest from r, with one search for both."""
+    pool.remove(np.array([r]))
+    rows, s = pool.nearest_and_furthest(pool.X[r], k - 1)
+    pool.remove(rows)
+    groups.open(np.append(r, rows))
+    # Only among ties can the furthest record be one of the nearest.
+    nearest_neighbours(pool, groups, s if s in pool else pool.furthest(pool.X[r]), k)
 
 
 class _FurthestPairs:
@@ -108,8 +150,8 @@ class _FurthestPairs:
             self._outermost.pop()
         return float(self._radius[self._outermost[-1]])
 
-    def pop(self) -> tuple[int, int]:
-        """Return the most distant pair of records that are still in the pool."""
+    def top(self) -> tuple[int, int]:
+        """Return the most distant pair of records that are still in the pool, the lower row first."""
         reach = self._reach()
         while True:
             negative, row, partner = self._heap[0]
@@ -137,34 +179,29 @@ def mdav(X: Array, k: int, *, report: Progress = silent) -> Array:
     """
     pool, groups = Pool(X), Groups(X, k)
     while pool.count >= 3 * k:
-        r = pool.furthest(pool.mean())
-        pool.remove(np.array([r]))
-        rows, s = pool.nearest_and_furthest(X[r], k - 1)
-        pool.remove(rows)
-        groups.open(np.append(r, rows))
-        nearest_neighbours(pool, groups, s if s in pool else pool.furthest(X[r]), k)
+        _opposite_groups(pool, groups, pool.furthest(pool.mean()), k)
         report(1 - pool.count / len(X))
-    _last_groups(pool, groups, k, nearest_neighbours)
+    if pool.count >= 2 * k:
+        nearest_neighbours(pool, groups, pool.furthest(pool.mean()), k)
+    groups.open(pool.rows())
     return groups.labels
 
 
 def mdav_nc(X: Array, k: int, *, report: Progress = silent) -> Array:
-    """MDAV whose groups take the record nearest to their moving mean (K 3.1, 5.2)."""
+    """MDAV whose groups take the record nearest to their moving mean (K 3.1, 5.2).
+
+    Where the paper is silent: the printed figures come from growing groups of k to the end, and giving
+    fewer than k records that are left to the groups with the nearest means.
+    """
     pool, groups = Pool(X), Groups(X, k)
-    while pool.count >= 3 * k:
+    while pool.count >= k:
         r = pool.furthest(pool.mean())
         nearest_to_mean(pool, groups, r, k)
-        nearest_to_mean(pool, groups, pool.furthest(X[r]), k)
+        if pool.count >= k:
+            nearest_to_mean(pool, groups, pool.furthest(X[r]), k)
         report(1 - pool.count / len(X))
-    _last_groups(pool, groups, k, nearest_to_mean)
+    assign_leftovers(pool, groups)
     return groups.labels
-
-
-def _last_groups(pool: Pool, groups: Groups, k: int, grow: Growth) -> None:
-    """End of MDAV, with fewer than 3k records left: one or two groups."""
-    if pool.count >= 2 * k:
-        grow(pool, groups, pool.furthest(pool.mean()), k)
-    groups.open(pool.rows())
 
 
 def mdav_plus(X: Array, k: int, *, report: Progress = silent) -> Array:
@@ -265,7 +302,7 @@ class _MdavStar:
     def __init__(self, X: Array, k: int, closest: Closest) -> None:
         self.X, self.k, self.closest = X, k, closest
         self.pool, self.groups = Pool(X), Groups(X, k)
-        self.assigned = Pool(X, np.empty(0, np.int64)) if closest == "record" else None
+        self.assigned = Pool(X, np.empty(0, np.int64))
 
     def run(self, gamma: float, *, pairs: bool, report: Progress) -> Array:
         X, k, pool, groups = self.X, self.k, self.pool, self.groups
@@ -273,14 +310,13 @@ class _MdavStar:
             if pool.count < k:
                 break
             rows = pool.nearest(X[r], k - 1, skip=r, spare=2 * k + 20)
-            group = self._closest(r) if groups.count and pool.count > k else -1
+            group = self._closest(r)[1] if groups.count and pool.count > k else -1
             if group >= 0 and self._extends(r, rows, group, gamma, pairs):
                 self._take(np.array([r]), group)
             else:
                 self._take(np.append(r, rows), -1)
             report(1 - pool.count / len(X))
-        for row in pool.rows():
-            self._take(np.array([row]), self._closest(int(row)))
+        assign_leftovers(pool, groups, self._closest, self._take)
         return groups.labels
 
     def _extends(self, r: int, rows: Array, group: int, gamma: float, pairs: bool) -> bool:
@@ -288,7 +324,7 @@ class _MdavStar:
         X, k, groups = self.X, self.k, self.groups
         second = int(rows[0])
         m = int(groups.sizes[group])
-        joined = (m / (m + 1)) * _square(X[r], groups.means[group])
+        joined = (m / (m + 1)) * square_distance(X[r], groups.means[group])
         new = cost_of(X, np.append(r, rows)) / k
         others = self.pool.nearest(X[second], k - 1, skip=r, other=second, spare=2 * k + 20)
         if (joined + cost_of(X, np.append(second, others))) / (k + 1) < gamma * new:
@@ -296,14 +332,18 @@ class _MdavStar:
         if not pairs:
             return False
         mean = groups.mean_with(group, r)
-        both = joined + ((m + 1) / (m + 2)) * _square(X[second], mean)
+        both = joined + ((m + 1) / (m + 2)) * square_distance(X[second], mean)
         return both / 2 < new
 
-    def _closest(self, row: int) -> int:
-        x = self.X[row]
-        if self.assigned is not None:
-            return int(self.groups.labels[self.assigned.nearest(x, 1)[0]])
-        return self.groups.cheapest(x) if self.closest == "cost" else self.groups.nearest(x)
+    def _closest(self, row: int) -> tuple[float, int]:
+        """Return the distance to the closest group, as `closest` defines it, and the group."""
+        x, groups = self.X[row], self.groups
+        if self.closest == "mean":
+            return groups.nearest(x)
+        if self.closest == "cost":
+            return groups.cheapest(x)
+        ids, squares = self.assigned.nearest_distances(x, 1)
+        return float(squares[0]), int(groups.labels[ids[0]])
 
     def _take(self, rows: Array, group: int) -> None:
         self.pool.remove(rows)
@@ -311,16 +351,8 @@ class _MdavStar:
             self.groups.open(rows)
         else:
             self.groups.extend(group, rows)
-        if self.assigned is not None:
+        if self.closest == "record":
             self.assigned.add(rows)
-
-
-def _square(a: Array, b: Array) -> float:
-    """Squared distance, summed coordinate by coordinate."""
-    total = 0.0
-    for step in (a - b).tolist():
-        total += step * step
-    return total
 
 
 def _best_gamma(

@@ -175,15 +175,17 @@ class Groups:
         if self._centres is not None:
             self._centres.add(np.array([group]))
 
-    def nearest(self, x: Array) -> int:
-        """Return the group whose mean is nearest to x; ties go to the group opened first."""
+    def nearest(self, x: Array) -> tuple[float, int]:
+        """Return the squared distance to the nearest mean and its group; ties go to the group opened first."""
         if self._centres is None:
             self._centres = Pool(self.means, np.arange(self.count), like=self.X)
-        return int(self._centres.nearest(x, 1)[0])
+        ids, squares = self._centres.nearest_distances(x, 1)
+        return float(squares[0]), int(ids[0])
 
-    def cheapest(self, x: Array) -> int:
-        """Return the group whose squared error grows least when x joins it."""
-        return int(_groups.cheapest_group(self.means, self.sizes, self.count, x))
+    def cheapest(self, x: Array) -> tuple[float, int]:
+        """Return the least increase of squared error when x joins a group, and that group."""
+        increase, group = _groups.cheapest_group(self.means, self.sizes, self.count, x)
+        return float(increase), int(group)
 
     def mean_with(self, group: int, row: int) -> Array:
         """Return the mean that a group would have with one more record."""
@@ -195,6 +197,20 @@ class Groups:
         _groups.join(self.X, rows, group, self.labels, self._totals, self.sizes, self.means)
 
 
+def square_distance(a: Array, b: Array) -> float:
+    """Return the squared distance of two points, summed coordinate by coordinate."""
+    return float(_search.square_distance(a[None, :], 0, b))
+
+
+def square_distances(P: Array, q: Array) -> Array:
+    """Return the squared distances of the rows of P to q, summed coordinate by coordinate: float64[n]."""
+    total = np.zeros(len(P))
+    for j in range(P.shape[1]):
+        step = P[:, j] - q[j]
+        total += step * step
+    return total
+
+
 def cost_of(X: Array, rows: Array) -> float:
     """Return the squared error of `rows` as one group."""
     return float(_groups.cost_of(X, rows))
@@ -203,6 +219,18 @@ def cost_of(X: Array, rows: Array) -> float:
 def squared_error(X: Array, labels: Array) -> float:
     """Return the sum over all records of the squared distance to the mean of their group."""
     return float(_groups.squared_error(X, labels, int(labels.max()) + 1))
+
+
+def by_distance(X: Array, rows: Array, query: Array) -> Array:
+    """Return `rows` in order of their distance to `query`, the lower row first on ties: int64[m]."""
+    ordered: Array = _search.by_distance(X, rows, query)
+    return ordered
+
+
+def members(labels: Array) -> list[Array]:
+    """Return the rows of each group, ascending, by group number."""
+    order = np.argsort(labels, kind="stable")
+    return np.split(order, np.cumsum(np.bincount(labels))[:-1])
 
 
 def numbered(labels: Array) -> Array:

@@ -12,15 +12,15 @@ import numpy as np
 
 from shoal.kernels import candidates as _candidates
 from shoal.kernels import groups as _groups
-from shoal.partition.maximum_distance import (
+from shoal.partitioning.maximum_distance import (
     Growth,
     assign_leftovers,
     nearest_neighbours,
     nearest_to_mean,
     outermost_first,
 )
-from shoal.partition.memory import require
-from shoal.partition.pool import Groups, Pool
+from shoal.partitioning.memory import require
+from shoal.partitioning.pool import Groups, Pool
 from shoal.progress import Progress, part, silent
 
 Array = np.ndarray[Any, Any]

@@ -1,0 +1,23 @@
+"""Data to try methods on: generators of synthetic tables, and the benchmark tables of the literature.
+
+The generators and :func:`companies` need nothing but NumPy. :func:`load` reads benchmark tables
+that are not part of the package: from a folder of yours, or, when asked to, from their public source.
+"""
+
+from __future__ import annotations
+
+from shoal.datasets.generators import collection, correlated_gaussian, sim_c, sim_u, skewed
+from shoal.datasets.loaders import load, names
+from shoal.datasets.tables import Table, companies
+
+__all__ = [
+    "Table",
+    "collection",
+    "companies",
+    "correlated_gaussian",
+    "load",
+    "names",
+    "sim_c",
+    "sim_u",
+    "skewed",
+]

@@ -1,0 +1,181 @@
+"""The scikit-learn estimator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils.validation import validate_data
+
+from shoal.errors import OptionError
+from shoal.measure.loss import information_loss
+from shoal.partitioning import door
+from shoal.partitioning.run import resolve, run
+from shoal.progress import Progress
+
+Array = np.ndarray[Any, Any]
+
+
+class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Replace each record by the mean of a group of at least k similar ones.
+
+    Parameters
+    ----------
+    k : int, default 5
+        Least number of records in a group.
+    method : str, default "auto"
+        A name from :func:`shoal.methods`, or ``"auto"``: the lowest loss that is expected within about a
+        minute.
+    standardize : bool, default True
+        Whether columns are brought to mean 0 and variance 1 before records are compared. What is
+        published stays in the units of the data.
+    options : dict or None, default None
+        Options of the method, such as ``{"gamma": "best"}``.
+    random_state : int, numpy.random.Generator or None
+        Seed of methods that draw at random.
+    n_jobs : int or None
+        Threads (None: one; -1: all cores). The result does not depend on it.
+    progress : callable or None
+        Called now and then with the fraction done, from 0 to 1.
+
+    Attributes
+    ----------
+    labels_ : int64[n]
+        Group of each record.
+    cluster_centers_ : float64[g, d]
+        Mean of each group, in the units of the data.
+    information_loss_ : float
+        SSE / SST on the coordinates that were compared (standardised by default).
+    method_ : str
+        The method that was run (what ``"auto"`` chose).
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Only if the data had column names.
+
+    Notes
+    -----
+    There is no ``transform`` and no ``predict``: a record that was not in the table cannot be hidden by it.
+    In a pipeline the estimator is therefore the last step.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import shoal
+    >>> X = np.array([[1.0, 10.0], [2.0, 11.0], [8.0, 30.0], [9.0, 31.0]])
+    >>> shoal.Microaggregator(k=2).fit_transform(X).tolist()
+    [[1.5, 10.5], [1.5, 10.5], [8.5, 30.5], [8.5, 30.5]]
+    """
+
+    def __init__(
+        self,
+        k: int = 5,
+        method: str = "auto",
+        *,
+        standardize: bool = True,
+        options: dict[str, Any] | None = None,
+        random_state: int | np.random.Generator | None = None,
+        n_jobs: int | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self.k = k
+        self.method = method
+        self.standardize = standardize
+        self.options = options
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.progress = progress
+
+    def fit(self, X: Any, y: Any = None) -> Microaggregator:
+        """Partition the records of X.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        y : ignored
+        """
+        self._fit(X)
+        return self
+
+    def fit_predict(self, X: Any, y: Any = None) -> Array:
+        """Partition the records of X and return the group of each: int64[n].
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        y : ignored
+        """
+        self._fit(X)
+        return self.labels_
+
+    def fit_transform(self, X: Any, y: Any = None) -> Array:
+        """Partition the records of X and return them, each replaced by the mean of its group.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        y : ignored
+
+        Returns
+        -------
+        ndarray of shape (n, d)
+            In the units of X and in its precision if X is float32, else in float64; a pandas or polars
+            frame after ``set_output``.
+        """
+        dtype = self._fit(X).dtype
+        published: Array = self.cluster_centers_[self.labels_]
+        return published.astype(dtype, copy=False)
+
+    def _fit(self, X: Any) -> Array:
+        """Fit, and return X as it was compared in the precision that it came in."""
+        caller = type(self).__name__
+        given = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
+        k = door.group_size(self.k, len(given), caller)
+        n_jobs = door.threads(self.n_jobs, caller)
+        door.generator(self.random_state, caller)
+        door.reporter(self.progress, caller)
+        if not isinstance(self.standardize, bool | np.bool_):
+            raise OptionError(
+                f"The 'standardize' option of {caller} must be True or False. Got {self.standardize!r}."
+            )
+        if self.options is not None and not isinstance(self.options, dict):
+            raise OptionError(
+                f"The 'options' option of {caller} must be None or a dict of names and values. "
+                f"Got {type(self.options).__name__}."
+            )
+        data = np.ascontiguousarray(given, np.float64)
+        compared = standardized(data) if self.standardize else data
+        door.check_magnitude(compared, f"The 'X' of {caller}")
+        shape = (compared.shape[0], compared.shape[1])
+        method, options = resolve(self.method, self.options or {}, shape, k, n_jobs)
+        self.labels_ = run(compared, k, method, options, n_jobs, self.progress)
+        self.method_ = method.name
+        self.cluster_centers_ = group_means(data, self.labels_)
+        self.information_loss_ = information_loss(compared, self.labels_)
+        return given
+
+
+def standardized(X: Array) -> Array:
+    """Return X with columns of mean 0 and variance 1; constant columns become 0.
+
+    Columns are first divided by a power of two of their own, so that neither squares nor sums overflow.
+    """
+    scaled = X / _powers(X)
+    deviation = scaled.std(axis=0)
+    deviation[X.max(axis=0) == X.min(axis=0)] = np.inf
+    return np.ascontiguousarray((scaled - scaled.mean(axis=0)) / deviation)
+
+
+def group_means(X: Array, labels: Array) -> Array:
+    """Return the mean of each group: float64[g, d]."""
+    from shoal.kernels.groups import all_means
+
+    powers = _powers(X)
+    means: Array = all_means(np.ascontiguousarray(X / powers), labels, int(labels.max()) + 1)
+    return means * powers
+
+
+def _powers(X: Array) -> Array:
+    """Return, for each column, a power of two that its values do not exceed: float64[d]."""
+    largest = np.maximum(X.max(axis=0), -X.min(axis=0))
+    return np.ldexp(1.0, np.minimum(np.frexp(largest)[1], 1023))

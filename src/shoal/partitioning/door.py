@@ -1,0 +1,155 @@
+"""Validation, once, at the door: what comes in is checked here and trusted from here on."""
+
+from __future__ import annotations
+
+import numbers
+import os
+from typing import Any
+
+import numpy as np
+
+from shoal.errors import DataError, OptionError
+
+Array = np.ndarray[Any, Any]
+
+# Squares of differences, summed over any sensible number of coordinates, stay finite below LARGEST, and
+# above SMALLEST they do not vanish.
+LARGEST = 1e150
+SMALLEST = 1e-140
+EXACT_INTEGERS = 2**53
+
+
+def coordinates(X: Any, caller: str) -> Array:
+    """Return X as a finite, C-contiguous float64[n, d], else raise DataError.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+    caller : str
+        Whose X it is, for the message.
+    """
+    name = f"The 'X' of {caller}"
+    if hasattr(X, "toarray") or isinstance(X, np.ma.MaskedArray):
+        raise DataError(
+            f"{name} must be a dense array of numbers. Got a {type(X).__name__}.",
+            hint="convert it with .toarray(), or fill what is masked.",
+        )
+    try:
+        given = np.asarray(X)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{name} must be a two-dimensional array of numbers. {_shape_hint(X)}") from error
+    if given.ndim != 2:
+        raise DataError(
+            f"{name} must have two dimensions, records and coordinates. Got {given.ndim}.",
+            hint="X.reshape(-1, 1) makes one column of a single attribute." if given.ndim == 1 else None,
+        )
+    _check_numbers(given, name)
+    if given.shape[0] == 0 or given.shape[1] == 0:
+        raise DataError(f"{name} must have at least one record and one coordinate. Got shape {given.shape}.")
+    result = np.ascontiguousarray(given, dtype=np.float64)
+    check_magnitude(result, name)
+    return result
+
+
+def _check_numbers(given: Array, name: str) -> None:
+    """Raise DataError unless the array holds real numbers that double precision can represent."""
+    if given.dtype.kind in "iu":
+        if given.size and (given.max() > EXACT_INTEGERS or given.min() < -EXACT_INTEGERS):
+            raise DataError(
+                f"{name} must hold integers within +-2**53, the largest that double precision represents.",
+                hint="codes and identifiers are not coordinates; leave them out.",
+            )
+    elif given.dtype.kind not in "fb":
+        columns = [j for j in range(given.shape[1]) if not _all_numbers(given[:, j])]
+        where = f" in column {columns[0]}" if columns else ""
+        raise DataError(
+            f"{name} must hold real numbers only. Got {given.dtype} values{where}.",
+            hint="turn text, dates and categories into numbers first, or leave those columns out.",
+        )
+
+
+def _all_numbers(column: Array) -> bool:
+    return all(isinstance(value, numbers.Real) for value in column)
+
+
+def _shape_hint(X: Any) -> str:
+    return f"Got a {type(X).__name__} that does not form one (rows of different lengths?)."
+
+
+def check_magnitude(X: Array, name: str) -> None:
+    """Raise DataError if X is not finite, or if squared distances would overflow or vanish."""
+    bad = ~np.isfinite(X)
+    if bad.any():
+        row, column = (int(i) for i in np.argwhere(bad)[0])
+        kind = "NaN" if np.isnan(X[row, column]) else "infinity"
+        raise DataError(
+            f"{name} must be finite. Got {kind} in {int(bad.any(axis=1).sum())} of {len(X)} records, first in "
+            f"record {row}, column {column}.",
+            hint="fill or remove missing values before partitioning.",
+        )
+    lowest, highest = X.min(axis=0), X.max(axis=0)
+    if max(-lowest.min(), highest.max()) > LARGEST:
+        column = int(np.argmax(np.maximum(-lowest, highest)))
+        raise DataError(
+            f"{name} must stay within +-{LARGEST:g}, so that squared distances are finite. Column {column} "
+            "does not.",
+            hint="divide the column, or standardise (Microaggregator does).",
+        )
+    widest = (highest - lowest).max()
+    if 0 < widest < SMALLEST:
+        raise DataError(
+            f"{name} must differ by more than {SMALLEST:g} somewhere, or squared distances vanish.",
+            hint="multiply the columns, or standardise (Microaggregator does).",
+        )
+
+
+def group_size(k: Any, records: int, caller: str) -> int:
+    """Return k as an int if it is an integer from 2 to `records`, else raise OptionError."""
+    allowed = f"The 'k' option of {caller} must be an integer from 2 to the number of records."
+    if isinstance(k, bool | np.bool_) or not isinstance(k, numbers.Integral):
+        raise OptionError(f"{allowed} Got {type(k).__name__} {k!r}.")
+    if k < 2:
+        raise OptionError(f"{allowed} Got {k}.", hint="a group of one hides nobody; 3 to 10 are usual.")
+    if k > records:
+        raise OptionError(
+            f"{allowed} Got {k} for {records} records.", hint="take a smaller k, or publish fewer details of more people."
+        )
+    return int(k)
+
+
+def threads(n_jobs: Any, caller: str) -> int:
+    """Return the number of threads: None is 1, -1 all cores, -2 all but one."""
+    if n_jobs is None:
+        return 1
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral) or n_jobs == 0:
+        raise OptionError(
+            f"The 'n_jobs' option of {caller} must be None, a positive integer, or a negative one counted "
+            f"from all cores (-1). Got {n_jobs!r}."
+        )
+    if n_jobs > 0:
+        return int(n_jobs)
+    return max(1, (os.cpu_count() or 1) + 1 + int(n_jobs))
+
+
+def generator(random_state: Any, caller: str) -> np.random.Generator:
+    """Return the random numbers to use: None (fresh), an integer seed, a Generator or a RandomState."""
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(0, 2**31 - 1))
+    if random_state is None or isinstance(random_state, np.random.Generator):
+        return np.random.default_rng(random_state)
+    if isinstance(random_state, numbers.Integral) and not isinstance(random_state, bool) and random_state >= 0:
+        return np.random.default_rng(int(random_state))
+    raise OptionError(
+        f"The 'random_state' option of {caller} must be None, a non-negative integer or a numpy random "
+        f"Generator. Got {random_state!r}."
+    )
+
+
+def reporter(progress: Any, caller: str) -> Any:
+    """Return `progress` if it is None or callable."""
+    if progress is None or callable(progress):
+        return progress
+    raise OptionError(
+        f"The 'progress' option of {caller} must be None or a callable that takes a number from 0 to 1. "
+        f"Got {type(progress).__name__}."
+    )

@@ -1,0 +1,140 @@
+"""Paths through all records, cut where it costs least (MHM), and the optimum for one coordinate.
+
+Source: D = Domingo-Ferrer et al. (2006), which extends Hansen and Mukherjee (2003) to many coordinates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from shoal.kernels.cuts import cut
+from shoal.partitioning.maximum_distance import assign_leftovers, md_groups, nearest_neighbours
+from shoal.partitioning.pool import Groups, Pool, by_distance, members
+from shoal.progress import Progress, part, silent
+
+Array = np.ndarray[Any, Any]
+
+
+def mhm(X: Array, order: Array, k: int) -> Array:
+    """Return the labels of the best cut of `order` into groups of k .. 2k - 1 (D 4.1, lemma 1).
+
+    Parameters
+    ----------
+    X : float64[n, d]
+    order : int64[n]
+        All rows, in the order of the path.
+    k : int
+    """
+    labels = np.empty(len(X), np.int64)
+    labels[order] = cut(X[order], k)
+    return labels
+
+
+def univariate(X: Array, k: int, *, report: Progress = silent) -> Array:
+    """Return an optimal partition of a single coordinate: the best cut of the sorted values (D 4.1).
+
+    An optimal group is a stretch of the sorted values with at most 2k - 1 records, so that the best cut is
+    the optimum. No digits are lost when values sit at 1e9 plus a little (see `shoal.kernels.cuts`).
+    """
+    return mhm(X, np.argsort(X[:, 0], kind="stable"), k)
+
+
+def npn_mhm(X: Array, k: int, *, report: Progress = silent) -> Array:
+    """Cut the nearest-point-next path from the record furthest from the mean (D 4.2.1)."""
+    pool = Pool(X)
+    order = nearest_next(pool, pool.furthest(pool.mean()), report)
+    return mhm(X, order, k)
+
+
+def nearest_next(pool: Pool, start: int, report: Progress = silent) -> Array:
+    """Empty the pool along the path that starts at `start` and always goes on to the nearest record."""
+    n = pool.count
+    path = np.empty(n, np.int64)
+    row = np.array([start])
+    for step in range(n):
+        path[step] = row[0]
+        pool.remove(row)
+        if pool.count:
+            row = pool.nearest(pool.X[row[0]], 1, spare=100)
+        report(step / n)
+    return path
+
+
+def md_mhm(X: Array, k: int, *, report: Progress = silent) -> Array:
+    """Cut a path through the groups of `md` (D 4.2.2)."""
+    pool, groups = Pool(X), Groups(X, k)
+    first = md_groups(pool, groups, k, part(report, 0.0, 0.9))
+    if pool.count >= k:
+        groups.open(pool.rows())
+    else:
+        assign_leftovers(pool, groups)
+    return mhm(X, _through_groups(X, groups, first), k)
+
+
+def mdav_mhm(X: Array, k: int, *, report: Progress = silent) -> Array:
+    """Cut a path through the groups of MDAV (D 4.2.3).
+
+    This MDAV ends as described there: two groups a round while 2k records or more remain; k to 2k - 1
+    left are one group, fewer join the group whose mean is nearest to theirs.
+    """
+
+    def build(pool: Pool, groups: Groups) -> int:
+        first = -1
+        while pool.count >= 2 * k:
+            r = pool.furthest(pool.mean())
+            first = r if first < 0 else first
+            nearest_neighbours(pool, groups, r, k)
+            nearest_neighbours(pool, groups, pool.furthest(X[r]), k)
+            report(0.9 * (1 - pool.count / len(X)))
+        return first
+
+    return _cut_groups(X, k, build)
+
+
+def cbfs_mhm(X: Array, k: int, *, report: Progress = silent) -> Array:
+    """Cut a path through groups around the record furthest from the mean of what remains (D 4.2.3)."""
+
+    def build(pool: Pool, groups: Groups) -> int:
+        first = -1
+        while pool.count >= 2 * k:
+            r = pool.furthest(pool.mean())
+            first = r if first < 0 else first
+            nearest_neighbours(pool, groups, r, k)
+            report(0.9 * (1 - pool.count / len(X)))
+        return first
+
+    return _cut_groups(X, k, build)
+
+
+def _cut_groups(X: Array, k: int, build: Callable[[Pool, Groups], int]) -> Array:
+    """Build groups, settle what is left, lead a path through all groups and cut it."""
+    pool, groups = Pool(X), Groups(X, k)
+    first = build(pool, groups)
+    rest = pool.rows()
+    if len(rest) >= k:
+        groups.open(rest)
+    elif len(rest):
+        groups.extend(groups.nearest(pool.mean())[1], rest)
+    return mhm(X, _through_groups(X, groups, first), k)
+
+
+def _through_groups(X: Array, groups: Groups, first: int) -> Array:
+    """Return a path through all records, group by group: int64[n].
+
+    Groups follow each other by the nearest mean, from the first group on. The first group starts at its
+    seed, each later one at its record nearest to the mean of the group before; the others of a group
+    follow by their distance to that record.
+    """
+    means = groups.means[: groups.count]
+    rows = members(groups.labels)
+    path: list[Array] = []
+    before = -1
+    for group in nearest_next(Pool(means), 0):
+        here = rows[group]
+        head = first if before < 0 else by_distance(X, here, means[before])[0]
+        path += [np.array([head]), by_distance(X, here[here != head], X[head])]
+        before = group
+    return np.concatenate(path)

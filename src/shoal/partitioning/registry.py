@@ -1,0 +1,345 @@
+"""Every method of the house: its name, paper, options, cost, and where its function is.
+
+A new method is a function, an oracle in `tests/naive.py` and one entry in `METHODS`; the estimator, the
+reference pages, the invariants and the benchmarks follow from that entry. Nothing here loads numba.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from shoal.errors import OptionError, UnknownMethodError, near_names
+
+THAETER = "Thaeter (2021), k-anonymous microaggregation, dissertation"
+DOMINGO = "Domingo-Ferrer, Martinez-Balleste, Mateo-Sanz, Sebe (2006), VLDB Journal 15"
+KHOMNOTAI = "Khomnotai, Lin, Peng, Santra (2018), Symmetry 10"
+RODRIGUEZ = "Rodriguez-Hoyos et al. (2020), Engineering Applications of Artificial Intelligence 90"
+SCALABLE = "Thaeter, Reischuk (2021), SECRYPT"
+
+QUADRATIC = "O(n^2 d / k) time, O(n d) memory"
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option of a method.
+
+    Attributes
+    ----------
+    name, summary : str
+    default : float or str
+    choices : tuple of str
+        The words that are allowed.
+    least : float or None
+        If given, numbers from here on are allowed.
+    """
+
+    name: str
+    default: float | str
+    summary: str
+    choices: tuple[str, ...] = ()
+    least: float | None = None
+
+    @property
+    def domain(self) -> str:
+        """What is allowed, in words."""
+        words = [repr(choice) for choice in self.choices]
+        if self.least is not None:
+            words.insert(0, f"a number of at least {self.least:g}")
+        return " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+    def check(self, value: Any, method: str) -> Any:
+        """Return `value` if it is allowed, else raise OptionError."""
+        if isinstance(value, str):
+            if value in self.choices:
+                return value
+        elif self.least is not None and isinstance(value, numbers.Real) and not isinstance(value, bool):
+            number = float(value)
+            if math.isfinite(number) and number >= self.least:
+                return number
+        raise OptionError(f"The {self.name!r} option of {method!r} must be {self.domain}. Got {value!r}.")
+
+
+@dataclass(frozen=True)
+class Method:
+    """A way to partition records into groups of at least k.
+
+    Attributes
+    ----------
+    name, summary : str
+    paper : str
+        Where it is described.
+    options : tuple of Option
+    cost : str
+        Time and memory.
+    function : str
+        ``module:function`` within this package.
+    parallel : bool
+        Whether `n_jobs` can make it faster.
+    univariate : bool
+        Whether it takes a single coordinate only.
+    """
+
+    name: str
+    summary: str
+    paper: str
+    cost: str
+    function: str
+    options: tuple[Option, ...] = ()
+    parallel: bool = False
+    univariate: bool = False
+
+    def load(self) -> Callable[..., Any]:
+        """Return the function ``f(X, k, *, report, **options) -> labels``."""
+        module, name = self.function.split(":")
+        loaded: Callable[..., Any] = getattr(import_module(f"shoal.partitioning.{module}"), name)
+        return loaded
+
+    def check_options(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return all options of the method, those of `given` checked; unknown ones raise OptionError."""
+        known = {option.name: option for option in self.options}
+        for name in given:
+            if name not in known:
+                raise OptionError(
+                    f"The method {self.name!r} has no option {name!r}.", hint=self._option_hint(name)
+                )
+        return {
+            name: option.check(given.get(name, option.default), self.name) for name, option in known.items()
+        }
+
+    def _option_hint(self, name: str) -> str:
+        owners = [m.name for m in METHODS if any(option.name == name for option in m.options)]
+        if owners:
+            return f"{name!r} is an option of {', '.join(repr(owner) for owner in owners)}."
+        if not self.options:
+            return "it has none."
+        return near_names(
+            name, [o.name for o in self.options], f"its options: {', '.join(o.name for o in self.options)}."
+        )
+
+
+_CLOSEST = Option(
+    "closest",
+    "mean",
+    "what makes a group the closest to a record: its mean, its nearest record, or the least increase of error",
+    choices=("mean", "record", "cost"),
+)
+
+
+def _gamma(default: float) -> Option:
+    return Option(
+        "gamma",
+        default,
+        "gain factor of the extension test; 'best' tries 0, 0.1 .. 2 and keeps the lowest loss",
+        choices=("best",),
+        least=0.0,
+    )
+
+
+METHODS: tuple[Method, ...] = (
+    Method(
+        "md",
+        "the two most distant records seed two groups",
+        f"{THAETER}, algorithm 1; {DOMINGO}, 4.2.2",
+        "between O(n^2 d / k) and O(n^3 d / k) time depending on the data, O(n d) memory",
+        "maximum_distance:md",
+    ),
+    Method(
+        "mdav",
+        "seeds furthest from the mean of what remains, then furthest from that seed",
+        f"{THAETER}, algorithm 2; {RODRIGUEZ}, algorithm 1",
+        QUADRATIC,
+        "maximum_distance:mdav",
+    ),
+    Method(
+        "mdav-nc",
+        "MDAV whose groups take the record nearest to their moving mean",
+        f"{KHOMNOTAI}, 3.1 and 5.2",
+        QUADRATIC + " (O(n^2 d) at worst)",
+        "maximum_distance:mdav_nc",
+    ),
+    Method(
+        "mdav+",
+        "one seed a round, by falling distance from the mean of all records",
+        f"{THAETER}, algorithm 3",
+        QUADRATIC,
+        "maximum_distance:mdav_plus",
+    ),
+    Method(
+        "v-mdav",
+        "MDAV+ whose groups may grow to 2k - 1 records",
+        f"{THAETER}, algorithm 4",
+        QUADRATIC + " (O(n^2 d k) at worst)",
+        "maximum_distance:v_mdav",
+        (_gamma(0.2),),
+        parallel=True,
+    ),
+    Method(
+        "mdav*",
+        "before a new group is made, extending the closest one is weighed against it",
+        f"{THAETER}, algorithm 5; {SCALABLE}, algorithm 1",
+        QUADRATIC + " (O(n^2 d) at worst)",
+        "maximum_distance:mdav_star",
+        (_CLOSEST,),
+    ),
+    Method(
+        "mdav*-gamma",
+        "MDAV* with a gain factor and a second extension test",
+        f"{THAETER}, algorithm 6",
+        QUADRATIC + " (O(n^2 d) at worst)",
+        "maximum_distance:mdav_star_gamma",
+        (_gamma(0.8), _CLOSEST),
+        parallel=True,
+    ),
+    Method(
+        "cbfs",
+        "one seed a round, furthest from the mean of what remains; groups follow their moving mean",
+        f"{KHOMNOTAI}, 3.1 and 5.2",
+        QUADRATIC + " (O(n^2 d) at worst)",
+        "fixed_size:cbfs",
+    ),
+    Method(
+        "cbfs-nc",
+        "another name of cbfs",
+        f"{KHOMNOTAI}, 3.1 and 5.2",
+        QUADRATIC + " (O(n^2 d) at worst)",
+        "fixed_size:cbfs",
+    ),
+    Method(
+        "cbfs-nn",
+        "CBFS whose groups are a seed and its nearest neighbours",
+        f"{KHOMNOTAI}, 5.2; {DOMINGO}, 4.2.3",
+        QUADRATIC,
+        "fixed_size:cbfs_nn",
+    ),
+    Method(
+        "tfrp",
+        "seeds furthest from two fixed reference points: all maxima and all minima",
+        f"{KHOMNOTAI}, 3.1; {THAETER}, 8.2",
+        QUADRATIC,
+        "fixed_size:tfrp",
+    ),
+    Method(
+        "tfrp-nc",
+        "TFRP whose groups take the record nearest to their moving mean",
+        f"{KHOMNOTAI}, 5.2",
+        QUADRATIC + " (O(n^2 d) at worst)",
+        "fixed_size:tfrp_nc",
+    ),
+    Method(
+        "gsms",
+        "of the candidate groups of all records, the one that leaves the least squared error",
+        f"{KHOMNOTAI}, 3.1 and 5.2",
+        "O(n^2 d) time and more, O(n (d + k)) memory",
+        "fixed_size:gsms",
+    ),
+    Method(
+        "dba",
+        "densest candidate group first, then dissolve in reverse order and split what grew large",
+        f"{THAETER}, algorithm 21",
+        "O(n^2 d) time and more, O(n (d + k)) memory",
+        "density:dba",
+    ),
+    Method(
+        "sbm",
+        "groups around the smallest and the largest record in the order of rank sums",
+        f"{THAETER}, 8.4",
+        QUADRATIC,
+        "fixed_size:sbm",
+    ),
+    Method(
+        "mst",
+        "the minimum spanning tree, cut into parts of at least k; large parts split by md",
+        f"{THAETER}, 8.1; {DOMINGO}, section 5",
+        "O(n^2 d) time, O(n d) memory",
+        "spanning_tree:mst",
+    ),
+    Method(
+        "npn-mhm",
+        "the best cut of the path that always goes on to the nearest record",
+        f"{DOMINGO}, 4.1 and 4.2.1",
+        "O(n^2 d) time, O(n d) memory",
+        "paths:npn_mhm",
+    ),
+    Method(
+        "md-mhm",
+        "the best cut of a path through the groups of md",
+        f"{DOMINGO}, 4.1 and 4.2.2",
+        "as md",
+        "paths:md_mhm",
+    ),
+    Method(
+        "mdav-mhm",
+        "the best cut of a path through the groups of mdav",
+        f"{DOMINGO}, 4.1 and 4.2.3",
+        QUADRATIC,
+        "paths:mdav_mhm",
+    ),
+    Method(
+        "cbfs-mhm",
+        "the best cut of a path through the groups of cbfs-nn",
+        f"{DOMINGO}, 4.1 and 4.2.3",
+        QUADRATIC,
+        "paths:cbfs_mhm",
+    ),
+    Method(
+        "univariate",
+        "the optimum for a single coordinate",
+        f"{DOMINGO}, 4.1 (Hansen, Mukherjee 2003); {THAETER}, 4.3",
+        "O(n log n + n k) time, O(n) memory",
+        "paths:univariate",
+        univariate=True,
+    ),
+    Method(
+        "mondrian",
+        "median cuts along the widest coordinate",
+        f"{THAETER}, algorithm 18; {SCALABLE}, algorithm 4",
+        "O(n d log n) time, O(n d) memory",
+        "mondrian:mondrian",
+        parallel=True,
+    ),
+    Method(
+        "mondrian-v",
+        "median cuts along the coordinate of largest variance",
+        f"{THAETER}, 7.1; {SCALABLE}, section 4",
+        "O(n d log n) time, O(n d) memory",
+        "mondrian:mondrian_v",
+        parallel=True,
+    ),
+    Method(
+        "mondrian-v2d",
+        "median cuts along the coordinate or diagonal of two coordinates with the largest variance",
+        f"{THAETER}, algorithm 19; {SCALABLE}, algorithm 5",
+        "O(n d^2 log n) time, O(n d) memory",
+        "mondrian:mondrian_v2d",
+        parallel=True,
+    ),
+)
+
+
+def methods() -> tuple[Method, ...]:
+    """Return all methods, each with its name, summary, paper, options and cost.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> [method.name for method in shoal.methods()][:4]
+    ['md', 'mdav', 'mdav-nc', 'mdav+']
+    """
+    return METHODS
+
+
+def find(name: object) -> Method:
+    """Return the method called `name`, else raise UnknownMethodError with near names."""
+    for method in METHODS:
+        if method.name == name:
+            return method
+    everything = "shoal.methods() lists all of them."
+    raise UnknownMethodError(
+        f"The 'method' option must be the name of a method. Got {name!r}.",
+        hint=near_names(name, [method.name for method in METHODS] + ["auto"], everything),
+    )
