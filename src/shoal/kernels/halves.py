@@ -7,6 +7,7 @@ import numpy as np
 from shoal.kernels.jit import kernel
 
 RANGE, VARIANCE, DIAGONALS = 0, 1, 2
+SLACK = 1.0 + 1e-9
 
 
 @kernel
@@ -26,11 +27,12 @@ def _widest(X, rows):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _most_varied(X, rows, diagonals):  # type: ignore[no-untyped-def]
-    """Direction of largest variance: (i, i, 0) for a coordinate, (i, j, +-1) for a diagonal; the first on ties.
+def _most_varied(X, rows, diagonals, weight):  # type: ignore[no-untyped-def]
+    """Direction of largest variance: (i, i, 0) for a coordinate, (i, j, +-1) for a diagonal.
 
     Sums run over `rows` in the order given. The variance along (x_i +- x_j) / sqrt(2) is
-    (var_i + var_j) / 2 +- cov_ij.
+    (var_i + var_j) / 2 +- cov_ij, times `weight`. A later direction must be better by more than rounding:
+    standardised columns all have the same variance, and noise is not to choose among them.
     """
     d = X.shape[1]
     mean = np.zeros(d)
@@ -51,35 +53,36 @@ def _most_varied(X, rows, diagonals):  # type: ignore[no-untyped-def]
         else:
             for j in range(d):
                 spread[0, j] += step[j] * step[j]
-    first, second, sign, largest = 0, 0, 0, -1.0
-    for j in range(d):
+    first, second, sign = 0, 0, 0
+    largest = spread[0, 0] * SLACK
+    for j in range(1, d):
         variance = spread[j, j] if diagonals else spread[0, j]
         if variance > largest:
-            first, second, largest = j, j, variance
+            first, second, largest = j, j, variance * SLACK
     if diagonals:
         for a in range(d):
             for b in range(a + 1, d):
                 half = (spread[a, a] + spread[b, b]) / 2
-                if half + spread[a, b] > largest:
-                    first, second, sign, largest = a, b, 1, half + spread[a, b]
-                if half - spread[a, b] > largest:
-                    first, second, sign, largest = a, b, -1, half - spread[a, b]
+                for way in (1, -1):
+                    variance = weight * (half + way * spread[a, b])
+                    if variance > largest:
+                        first, second, sign, largest = a, b, way, variance * SLACK
     return first, second, sign
 
 
 @kernel
-def halve(X, rows, rule):  # type: ignore[no-untyped-def]
-    """Move the lower half of `rows` to the front, both halves in their former order; return its size.
+def halve(X, rows, rule, weight):  # type: ignore[no-untyped-def]
+    """Sort `rows` along the chosen direction and return the size of the lower half, rounded down.
 
-    Records are ranked along the chosen direction by (value, row): ties at the median are cut apart, so
-    that the halves differ by at most one record.
+    The sort is stable: ties at the median are cut apart by the order that earlier cuts left behind, and at
+    last by row, so that the halves differ by at most one record.
     """
     m = rows.shape[0]
     if rule == RANGE:
         first = _widest(X, rows)
         second, sign = first, 0
     else:
-        first, second, sign = _most_varied(X, rows, rule == DIAGONALS)
+        first, second, sign = _most_varied(X, rows, rule == DIAGONALS, weight)
     values = np.empty(m)
     for p in range(m):
         values[p] = X[rows[p], first]
@@ -87,30 +90,12 @@ def halve(X, rows, rule):  # type: ignore[no-untyped-def]
             values[p] += X[rows[p], second]
         elif sign == -1:
             values[p] -= X[rows[p], second]
-    lower = (m + 1) // 2
-    median = np.partition(values, lower - 1)[lower - 1]
-    ties = lower
-    for p in range(m):
-        ties -= values[p] < median
-    upper = np.empty(m - lower, np.int64)
-    kept, moved = 0, 0
-    for p in range(m):
-        low = values[p] < median
-        if values[p] == median and ties > 0:
-            ties -= 1
-            low = True
-        if low:
-            rows[kept] = rows[p]
-            kept += 1
-        else:
-            upper[moved] = rows[p]
-            moved += 1
-    rows[lower:] = upper
-    return lower
+    rows[:] = rows[np.argsort(values, kind="mergesort")]
+    return m // 2
 
 
 @kernel
-def halve_down(X, rows, most, rule, labels):  # type: ignore[no-untyped-def]
+def halve_down(X, rows, most, rule, weight, labels):  # type: ignore[no-untyped-def]
     """Halve until no part has more than `most` records; label each part by one of its rows."""
     starts = [0]
     ends = [rows.shape[0]]
@@ -120,7 +105,7 @@ def halve_down(X, rows, most, rule, labels):  # type: ignore[no-untyped-def]
             for p in range(start, end):
                 labels[rows[p]] = rows[start]
             continue
-        middle = start + halve(X, rows[start:end], rule)
+        middle = start + halve(X, rows[start:end], rule, weight)
         starts.append(start)
         ends.append(middle)
         starts.append(middle)

@@ -1,4 +1,4 @@
-"""Methods that build groups of k one after the other and differ in whom they start from.
+"""Methods that build groups of k one after the other and differ in the record they start from.
 
 Sources: K = Khomnotai et al. (2018); T = Thaeter (2021), dissertation; D = Domingo-Ferrer et al. (2006).
 """
@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from shoal.kernels import candidates as _candidates
-from shoal.kernels import groups as _groups
 from shoal.partitioning.maximum_distance import (
     Growth,
     assign_leftovers,
@@ -19,9 +17,8 @@ from shoal.partitioning.maximum_distance import (
     nearest_to_mean,
     outermost_first,
 )
-from shoal.partitioning.memory import require
 from shoal.partitioning.pool import Groups, Pool
-from shoal.progress import Progress, part, silent
+from shoal.progress import Progress, silent
 
 Array = np.ndarray[Any, Any]
 
@@ -72,69 +69,30 @@ def _from_corners(X: Array, k: int, grow: Growth, report: Progress) -> Array:
     return groups.labels
 
 
-class Candidates:
-    """The candidate group of every unassigned record: itself and its k - 1 nearest unassigned neighbours.
+def sbm(X: Array, k: int, *, report: Progress = silent) -> Array:
+    """Sorting-based: groups around the smallest and the largest record by the sum of ranks (T 8.4).
 
-    About 2k neighbours of each record are remembered, so that a search over all records is needed only
-    when most of them have been assigned. Memory O(n (d + k)).
-    """
-
-    def __init__(self, pool: Pool, k: int, method: str) -> None:
-        n, spare = len(pool.X), 2 * k + 10
-        length = min(n - 1, k - 1 + spare)
-        require(8 * n * (length + k + 2 * pool.X.shape[1]), method, f"neighbour lists of {n} records")
-        self.pool = pool
-        self._lists = np.empty((n, length), np.int64)
-        self._lengths = np.zeros(n, np.int64)
-        self._members = np.full((n, k - 1), -1, np.int64)
-        self._changed = np.empty(n, np.int64)
-
-    def renew(self, rows: Array) -> Array:
-        """Bring the candidate groups of `rows` up to date; return those that changed."""
-        count = _candidates.renew(
-            self.pool._points, rows, self._lists, self._lengths, self._members, self._changed
-        )
-        return self._changed[:count].copy()
-
-    def group(self, row: int) -> Array:
-        """Return the candidate group of `row`, the row itself first."""
-        return np.append(row, self._members[row])
-
-
-def gsms(X: Array, k: int, *, report: Progress = silent) -> Array:
-    """Successive group selection: the candidate group p with the least SSE(p) + SSE(rest) (K 3.1, 5.2).
-
-    With N records left, SSE(p) + SSE(rest) = SSE(all) - k N / (N - k) |mean of p - mean of all|^2, so the
-    wanted candidate is the one whose mean is furthest from the mean of all that remain.
+    Where the description is silent, as the figures of T's own implementation demand: ranks count rows in
+    the order (value, row); of equal sums the lower row is taken at both ends; the largest record is set
+    aside before the smallest takes its neighbours. The sums are computed once, as removals do not change
+    the order.
     """
     pool, groups = Pool(X), Groups(X, k)
-    candidates = Candidates(pool, k, "gsms")
-    means = np.zeros_like(X)
-    centres = Pool(means, np.empty(0, np.int64), like=X)
-    for rows in _in_parts(pool.rows()):
-        _move(candidates.renew(rows), candidates, means, centres)
-        report(0.5 * (rows[-1] + 1) / len(X))
-    told = part(report, 0.5, 1.0)
-    while pool.count >= k:
-        rows = candidates.group(centres.furthest(pool.mean()))
-        groups.open(rows)
-        pool.remove(rows)
-        centres.remove(rows)
-        if pool.count >= k:
-            _move(candidates.renew(pool.rows()), candidates, means, centres)
-        told(1 - pool.count / len(X))
-    assign_leftovers(pool, groups)
+    sums = np.zeros(len(X), np.int64)
+    for column in X.T:
+        sums[np.argsort(column, kind="stable")] += np.arange(len(X))
+    smallest, largest = (iter(np.argsort(way, kind="stable")) for way in (sums, -sums))
+    while pool.count >= 3 * k:
+        low = next(row for row in smallest if row in pool)
+        pool.remove(np.array([low]))
+        high = next(row for row in largest if row in pool)
+        pool.remove(np.array([high]))
+        for seed in (low, high):
+            rows = pool.nearest(X[seed], k - 1)
+            pool.remove(rows)
+            groups.open(np.append(seed, rows))
+        report(1 - pool.count / len(X))
+    if pool.count >= 2 * k:
+        nearest_neighbours(pool, groups, int(next(row for row in smallest if row in pool)), k)
+    groups.open(pool.rows())
     return groups.labels
-
-
-def _move(changed: Array, candidates: Candidates, means: Array, centres: Pool) -> None:
-    """Recompute the means of candidate groups that changed."""
-    centres.remove(np.array([row for row in changed if row in centres], np.int64))
-    for row in changed:
-        means[row] = _groups.mean_of(candidates.pool.X, candidates.group(row))
-    centres.add(changed)
-
-
-def _in_parts(rows: Array, size: int = 1000) -> list[Array]:
-    """Cut a long first computation into parts, between which progress is told and Ctrl-C is heard."""
-    return [rows[start : start + size] for start in range(0, len(rows), size)]

@@ -108,7 +108,7 @@ def md(X: Array, k: int, *, report: Progress = silent) -> Array:
 def md_groups(pool: Pool, groups: Groups, k: int, report: Progress) -> int:
     """Open two groups a round around the most distant pair while 2k records remain; return the first seed."""
     first = -1
-    pairs = _FurthestPairs(pool)
+    pairs = FurthestPairs(pool)
     while pool.count >= 2 * k:
         r = pairs.top()[1]
         first = r if first < 0 else first
@@ -127,7 +127,7 @@ def _opposite_groups(pool: Pool, groups: Groups, r: int, k: int) -> None:
     nearest_neighbours(pool, groups, s if s in pool else pool.furthest(pool.X[r]), k)
 
 
-class _FurthestPairs:
+class FurthestPairs:
     """The most distant pair of a shrinking pool.
 
     A heap holds, for each record, an upper bound of the distance to its furthest partner: at first the

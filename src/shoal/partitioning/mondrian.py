@@ -1,12 +1,17 @@
 """Median cuts: fast, at a higher loss.
 
 Sources: T = Thaeter (2021), dissertation, 7.1; S = Thaeter and Reischuk (2021).
+
+Where the papers are silent, or their figures differ from their pseudo-code: records are ranked along the
+direction of a cut, ties by the order that earlier cuts left behind, and the lower half is rounded down.
+The printed figures leave a part of exactly 2k records whole, which is `whole="2k"`; the pseudo-code cuts it
+too, which is `whole="2k-1"` and loses less.
 """
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -14,46 +19,70 @@ from shoal.kernels import halves as _halves
 from shoal.progress import Progress, silent
 
 Array = np.ndarray[Any, Any]
+Whole = Literal["2k", "2k-1"]
 
 # Parts larger than this are halved one by one, so that progress is told and Ctrl-C is heard.
 PART = 20_000
 
 
-def mondrian(X: Array, k: int, *, n_jobs: int = 1, report: Progress = silent) -> Array:
+def mondrian(
+    X: Array, k: int, *, whole: Whole = "2k", n_jobs: int = 1, report: Progress = silent
+) -> Array:
     """Cut at the median of the coordinate with the widest range (T algorithm 18)."""
-    return _cut_down(X, k, _halves.RANGE, n_jobs, report)
+    return _cut_down(X, k, whole, _halves.RANGE, 1.0, n_jobs, report)
 
 
-def mondrian_v(X: Array, k: int, *, n_jobs: int = 1, report: Progress = silent) -> Array:
-    """Cut at the median of the coordinate with the largest variance (T 7.1, S section 4)."""
-    return _cut_down(X, k, _halves.VARIANCE, n_jobs, report)
+def mondrian_v(
+    X: Array, k: int, *, whole: Whole = "2k", n_jobs: int = 1, report: Progress = silent
+) -> Array:
+    """Cut at the median of the coordinate with the largest variance (T 7.1, S section 4).
+
+    Variances that differ by rounding only count as equal, and the first coordinate wins.
+    """
+    return _cut_down(X, k, whole, _halves.VARIANCE, 1.0, n_jobs, report)
 
 
-def mondrian_v2d(X: Array, k: int, *, n_jobs: int = 1, report: Progress = silent) -> Array:
-    """Cut at the median of the coordinate or 45 degree diagonal with the largest variance (T algorithm 19)."""
-    return _cut_down(X, k, _halves.DIAGONALS, n_jobs, report)
+def mondrian_v2d(
+    X: Array,
+    k: int,
+    *,
+    whole: Whole = "2k",
+    weight: float = 1.0,
+    n_jobs: int = 1,
+    report: Progress = silent,
+) -> Array:
+    """Cut at the median of the coordinate or 45 degree diagonal with the largest variance (T algorithm 19).
+
+    The variance along a diagonal counts `weight` times. 1 gives the figures of T; 2, which leaves out the
+    factor 1 / sqrt(2) of the diagonals, those of S.
+    """
+    return _cut_down(X, k, whole, _halves.DIAGONALS, weight, n_jobs, report)
 
 
-def _cut_down(X: Array, k: int, rule: int, n_jobs: int, report: Progress) -> Array:
+def _cut_down(
+    X: Array, k: int, whole: Whole, rule: int, weight: float, n_jobs: int, report: Progress
+) -> Array:
     """Halve all records down to parts that are final."""
     n = len(X)
+    most = 2 * k if whole == "2k" else 2 * k - 1
     labels = np.empty(n, np.int64)
     large, small = [np.arange(n)], []
     while large:
         rows = large.pop()
-        if len(rows) <= max(PART, 2 * k):
+        if len(rows) <= max(PART, most):
             small.append(rows)
             continue
-        middle = _halves.halve(X, rows, rule)
+        middle = _halves.halve(X, rows, rule, weight)
         large += [rows[:middle], rows[middle:]]
+        report(0.5 * sum(len(rows) for rows in small) / n)
     done = 0
 
     def finish(rows: Array) -> int:
-        _halves.halve_down(X, rows, 2 * k, rule, labels)
+        _halves.halve_down(X, rows, most, rule, weight, labels)
         return len(rows)
 
     with ThreadPoolExecutor(n_jobs) as threads:
         for count in threads.map(finish, small):
             done += count
-            report(done / n)
+            report(0.5 + 0.5 * done / n)
     return labels

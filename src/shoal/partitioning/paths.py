@@ -6,12 +6,12 @@ Source: D = Domingo-Ferrer et al. (2006), which extends Hansen and Mukherjee (20
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from shoal.kernels.cuts import cut
-from shoal.partitioning.maximum_distance import assign_leftovers, md_groups, nearest_neighbours
+from shoal.partitioning.maximum_distance import FurthestPairs, md_groups, nearest_neighbours
 from shoal.partitioning.pool import Groups, Pool, by_distance, members
 from shoal.progress import Progress, part, silent
 
@@ -42,11 +42,17 @@ def univariate(X: Array, k: int, *, report: Progress = silent) -> Array:
     return mhm(X, np.argsort(X[:, 0], kind="stable"), k)
 
 
-def npn_mhm(X: Array, k: int, *, report: Progress = silent) -> Array:
-    """Cut the nearest-point-next path from the record furthest from the mean (D 4.2.1)."""
+def npn_mhm(
+    X: Array, k: int, *, start: Literal["pair", "mean"] = "pair", report: Progress = silent
+) -> Array:
+    """Cut the path that always goes on to the nearest record (D 4.2.1).
+
+    D describes a start at the record furthest from the mean (`start="mean"`); its printed figures come
+    from one end of the most distant pair, the record with the lower row.
+    """
     pool = Pool(X)
-    order = nearest_next(pool, pool.furthest(pool.mean()), report)
-    return mhm(X, order, k)
+    first = FurthestPairs(pool).top()[0] if start == "pair" else pool.furthest(pool.mean())
+    return mhm(X, nearest_next(pool, first, report), k)
 
 
 def nearest_next(pool: Pool, start: int, report: Progress = silent) -> Array:
@@ -64,14 +70,11 @@ def nearest_next(pool: Pool, start: int, report: Progress = silent) -> Array:
 
 
 def md_mhm(X: Array, k: int, *, report: Progress = silent) -> Array:
-    """Cut a path through the groups of `md` (D 4.2.2)."""
-    pool, groups = Pool(X), Groups(X, k)
-    first = md_groups(pool, groups, k, part(report, 0.0, 0.9))
-    if pool.count >= k:
-        groups.open(pool.rows())
-    else:
-        assign_leftovers(pool, groups)
-    return mhm(X, _through_groups(X, groups, first), k)
+    """Cut a path through the groups of `md` (D 4.2.2).
+
+    Fewer than k records that are left join the group whose mean is nearest to theirs.
+    """
+    return _cut_groups(X, k, lambda pool, groups: md_groups(pool, groups, k, part(report, 0.0, 0.9)))
 
 
 def mdav_mhm(X: Array, k: int, *, report: Progress = silent) -> Array:
@@ -134,7 +137,10 @@ def _through_groups(X: Array, groups: Groups, first: int) -> Array:
     before = -1
     for group in nearest_next(Pool(means), 0):
         here = rows[group]
-        head = first if before < 0 else by_distance(X, here, means[before])[0]
+        if before < 0:
+            head = first if first >= 0 else int(here[0])
+        else:
+            head = int(by_distance(X, here, means[before])[0])
         path += [np.array([head]), by_distance(X, here[here != head], X[head])]
         before = group
     return np.concatenate(path)

@@ -177,10 +177,21 @@ class Groups:
 
     def nearest(self, x: Array) -> tuple[float, int]:
         """Return the squared distance to the nearest mean and its group; ties go to the group opened first."""
+        ids, squares = self._centre_pool().nearest_distances(x, 1)
+        return float(squares[0]), int(ids[0])
+
+    def hide(self, group: int) -> None:
+        """Leave a group out of the search for the nearest mean."""
+        self._centre_pool().remove(np.array([group]))
+
+    def show(self, group: int) -> None:
+        """Take a hidden group back into the search."""
+        self._centre_pool().add(np.array([group]))
+
+    def _centre_pool(self) -> Pool:
         if self._centres is None:
             self._centres = Pool(self.means, np.arange(self.count), like=self.X)
-        ids, squares = self._centres.nearest_distances(x, 1)
-        return float(squares[0]), int(ids[0])
+        return self._centres
 
     def cheapest(self, x: Array) -> tuple[float, int]:
         """Return the least increase of squared error when x joins a group, and that group."""

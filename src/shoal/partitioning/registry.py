@@ -130,6 +130,14 @@ _CLOSEST = Option(
 )
 
 
+_WHOLE = Option(
+    "whole",
+    "2k",
+    "the largest part that is not cut any further: '2k' as in the printed figures, '2k-1' for a lower loss",
+    choices=("2k", "2k-1"),
+)
+
+
 def _gamma(default: float) -> Option:
     return Option(
         "gamma",
@@ -235,7 +243,7 @@ METHODS: tuple[Method, ...] = (
         "of the candidate groups of all records, the one that leaves the least squared error",
         f"{KHOMNOTAI}, 3.1 and 5.2",
         "O(n^2 d) time and more, O(n (d + k)) memory",
-        "fixed_size:gsms",
+        "density:gsms",
     ),
     Method(
         "dba",
@@ -264,6 +272,14 @@ METHODS: tuple[Method, ...] = (
         f"{DOMINGO}, 4.1 and 4.2.1",
         "O(n^2 d) time, O(n d) memory",
         "paths:npn_mhm",
+        (
+            Option(
+                "start",
+                "pair",
+                "where the path starts: at the most distant pair, or at the record furthest from the mean",
+                choices=("pair", "mean"),
+            ),
+        ),
     ),
     Method(
         "md-mhm",
@@ -300,6 +316,7 @@ METHODS: tuple[Method, ...] = (
         f"{THAETER}, algorithm 18; {SCALABLE}, algorithm 4",
         "O(n d log n) time, O(n d) memory",
         "mondrian:mondrian",
+        (_WHOLE,),
         parallel=True,
     ),
     Method(
@@ -308,6 +325,7 @@ METHODS: tuple[Method, ...] = (
         f"{THAETER}, 7.1; {SCALABLE}, section 4",
         "O(n d log n) time, O(n d) memory",
         "mondrian:mondrian_v",
+        (_WHOLE,),
         parallel=True,
     ),
     Method(
@@ -316,6 +334,7 @@ METHODS: tuple[Method, ...] = (
         f"{THAETER}, algorithm 19; {SCALABLE}, algorithm 5",
         "O(n d^2 log n) time, O(n d) memory",
         "mondrian:mondrian_v2d",
+        (_WHOLE, Option("weight", 1.0, "how much the variance along a diagonal counts", least=0.0)),
         parallel=True,
     ),
 )

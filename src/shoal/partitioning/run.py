@@ -47,7 +47,7 @@ def choose(n: int, d: int, k: int, n_jobs: int = 1) -> Choice:
         return Choice("mdav*-gamma", {"gamma": "best"}, f"{n} records are few enough to try all gain factors")
     if seconds <= PATIENCE:
         return Choice("mdav*", {}, f"{n} records are too many for more than one quadratic run")
-    return Choice("mondrian-v2d", {}, f"{n} records are too many for a quadratic method")
+    return Choice("mondrian-v2d", {"whole": "2k-1"}, f"{n} records are too many for a quadratic method")
 
 
 def partition(
