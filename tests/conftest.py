@@ -1,0 +1,37 @@
+"""Settings shared by all tests."""
+
+import os
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from shoal.datasets import load
+from shoal.errors import DatasetNotFoundError
+from shoal.estimator import standardized
+
+EXAMPLES = int(os.environ.get("SHOAL_TEST_EXAMPLES", "300"))
+
+settings.register_profile(
+    "shoal",
+    max_examples=EXAMPLES,
+    deadline=None,
+    derandomize=EXAMPLES <= 300,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+settings.load_profile("shoal")
+
+
+@pytest.fixture(scope="session")
+def benchmark_table():
+    """Return a function that gives a standardised benchmark table, or skips where the data are not there."""
+    tables = {}
+
+    def get(name):
+        if name not in tables:
+            try:
+                tables[name] = standardized(load(name).data)
+            except DatasetNotFoundError as error:
+                pytest.skip(f"benchmark data absent: {error.hint}")
+        return tables[name]
+
+    return get

@@ -1,0 +1,83 @@
+"""What does not matter: row order, memory layout, threads, who calls, and whether the process was forked."""
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from invariants import check_permutation, check_threads
+
+import shoal
+
+NAMES = [m.name for m in shoal.methods()]
+# Row order is part of the definition: md takes the later row of a pair first (mst splits by md), npn-mhm
+# starts at the earlier one, and sums of ranks have ties in any data.
+BY_ROW = {"md", "md-mhm", "mst", "npn-mhm", "sbm"}
+
+
+def table(method, n=240, d=4, seed=0):
+    X = np.random.default_rng(seed).normal(size=(n, d))
+    return np.ascontiguousarray(X[:, :1]) if method == "univariate" else X
+
+
+@pytest.mark.parametrize("method", [name for name in NAMES if name not in BY_ROW])
+def test_row_order_does_not_matter_without_ties(method):
+    rng = np.random.default_rng(1)
+    for seed in range(8):
+        for k in (2, 3, 7):
+            check_permutation(table(method, 90 + 13 * seed, seed=seed), k, method, rng)
+
+
+@pytest.mark.parametrize("method", NAMES)
+def test_layout_and_type_of_the_input_do_not_matter(method):
+    X = table(method)
+    X = np.round(X * 8) / 8  # exact in float32
+    labels = shoal.partition(X, 3, method)
+    frozen = X.copy()
+    frozen.setflags(write=False)
+    wide = np.zeros((len(X), 2 * X.shape[1]))
+    wide[:, ::2] = X
+    for other in (frozen, np.asfortranarray(X), X.astype(np.float32), wide[:, ::2], X.tolist()):
+        np.testing.assert_array_equal(shoal.partition(other, 3, method), labels)
+    np.testing.assert_array_equal(
+        shoal.partition((X * 8).astype(np.int64), 3, method), shoal.partition(X * 8, 3, method)
+    )
+
+
+@pytest.mark.parametrize("method", NAMES)
+def test_threads_do_not_matter(method):
+    options = {"gamma": "best"} if method in ("v-mdav", "mdav*-gamma") else {}
+    check_threads(table(method), 4, method, **options)
+
+
+def test_threads_do_not_matter_for_median_cuts_of_many_records():
+    X = np.random.default_rng(0).normal(size=(70_000, 3))
+    for method in ("mondrian", "mondrian-v", "mondrian-v2d"):
+        check_threads(X, 10, method)
+
+
+@pytest.mark.parametrize("method", NAMES)
+def test_four_callers_at_once(method):
+    tables = [table(method, seed=seed) for seed in range(4)]
+    alone = [shoal.partition(X, 3, method) for X in tables]
+    with ThreadPoolExecutor(4) as threads:
+        together = list(threads.map(lambda X: shoal.partition(X, 3, method), tables * 3))
+    for a, b in zip(alone * 3, together, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_after_fork():
+    X = table("mdav")
+    expected = shoal.partition(X, 3, "mdav*-gamma", gamma="best", n_jobs=2)
+    reader, writer = os.pipe()
+    pid = os.fork()
+    if pid == 0:  # the child: no pytest machinery beyond this point
+        labels = shoal.partition(X, 3, "mdav*-gamma", gamma="best", n_jobs=2)
+        os.write(writer, labels.astype(np.int8).tobytes())
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as pipe:
+        received = np.frombuffer(pipe.read(), np.int8)
+    assert os.waitpid(pid, 0)[1] == 0
+    np.testing.assert_array_equal(received, expected)

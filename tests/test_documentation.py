@@ -1,0 +1,167 @@
+"""What the documentation says is true: examples run, links resolve, the page of methods is up to date."""
+
+import doctest
+import inspect
+import pkgutil
+import re
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import shoal
+from shoal.errors import DatasetNotFoundError
+from shoal.partitioning.run import choose
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md"))]
+BLOCK = re.compile(r"^```[ ]*(\w*)[^\n]*\n(.*?)^```[ ]*$", re.MULTILINE | re.DOTALL)
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+MODULES = [
+    module.name
+    for module in pkgutil.walk_packages(shoal.__path__, "shoal.")
+    if not module.name.split(".")[-1].startswith("_")
+]
+
+
+def name_of(page):
+    return str(page.relative_to(ROOT))
+
+
+def blocks(page):
+    """Yield (language, code, line) of each fenced block."""
+    text = page.read_text(encoding="utf-8")
+    for match in BLOCK.finditer(text):
+        yield match[1], match[2], text.count("\n", 0, match.start()) + 1
+
+
+def prose(page):
+    return BLOCK.sub("", page.read_text(encoding="utf-8"))
+
+
+def run_session(code, names, where, line):
+    """Run a block with prompts and compare its output; `names` is updated."""
+    session = doctest.DocTestParser().get_doctest(code, names, where, where, line)
+    found = []
+    doctest.DocTestRunner(optionflags=FLAGS).run(session, out=found.append, clear_globs=False)
+    names.update(session.globs)
+    return "".join(found)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_examples_run(page):
+    names = {"__name__": "__main__"}
+    for language, code, line in blocks(page):
+        where = f"{name_of(page)}:{line}"
+        if language not in ("python", "pycon"):
+            continue
+        assert "download=True" not in code, f"{where} would download: tests do not use the net"
+        if language == "pycon" or code.lstrip().startswith(">>>"):
+            failures = run_session(code, names, where, line)
+            assert not failures, failures
+            continue
+        try:
+            exec(compile("\n" * line + code, name_of(page), "exec"), names)
+        except DatasetNotFoundError:
+            pytest.skip(f"{where}: the benchmark data are not on this machine")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_code_blocks_are_marked_and_closed(page):
+    text = page.read_text(encoding="utf-8")
+    assert text.count("```") == 2 * sum(1 for _ in blocks(page))
+    # Another name of Python would hide a block from the test above.
+    assert not {language for language, _, _ in blocks(page)} & {"", "py", "python3", "ipython"}
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_docstring_examples_run(module):
+    assert doctest.testmod(import_module(module), optionflags=FLAGS).failed == 0
+
+
+def test_some_docstrings_have_examples():
+    finder = doctest.DocTestFinder(exclude_empty=True)
+    modules = ["shoal.partitioning.run", "shoal.estimator", "shoal.measure.loss", "shoal.datasets.tables"]
+    for module in modules:
+        assert any(test.examples for test in finder.find(import_module(module))), module
+
+
+def test_the_page_of_methods_is_up_to_date():
+    done = subprocess.run(
+        [sys.executable, DOCS / "reference.py", "--check"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def anchors(page):
+    """Return the anchors of a page: of its headings, or those set by hand."""
+    found = set()
+    for heading in re.findall(
+        r"^#{1,6} (.+)$", BLOCK.sub("", page.read_text(encoding="utf-8")), re.MULTILINE
+    ):
+        by_hand = re.search(r"\{[^}]*#([\w-]+)[^}]*\}", heading)
+        slug = re.sub(r"[^\w\s-]", "", heading).strip().lower()
+        found.add(by_hand[1] if by_hand else re.sub(r"[\s-]+", "-", slug))
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_internal_links_resolve(page):
+    for target in re.findall(r"\]\(([^)\s]+)\)", prose(page)):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        linked = (page.parent / path).resolve() if path else page
+        assert linked.exists(), f"{name_of(page)} links to {target}"
+        assert not anchor or anchor in anchors(linked), f"{name_of(page)} links to {target}: no such heading"
+
+
+def test_the_navigation_has_every_page_once():
+    listed = re.findall(r"^\s*- (?:[^:\n]+: )?(\S+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
+    assert sorted(listed) == sorted(page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md"))
+
+
+def test_every_public_name_is_in_the_reference():
+    page = (DOCS / "reference" / "api.md").read_text(encoding="utf-8")
+    for module in (shoal, shoal.measure, shoal.datasets, import_module("shoal.errors")):
+        for name in module.__all__:
+            if not name.startswith("__"):
+                assert re.search(rf"\b{name}\b", page), f"{module.__name__}.{name}"
+
+
+SIGNATURES = [code.strip() for lang, code, _ in blocks(DOCS / "reference" / "api.md") if lang == "text"]
+
+
+@pytest.mark.parametrize("signature", SIGNATURES, ids=lambda text: text.partition("(")[0])
+def test_signatures_are_those_of_the_code(signature):
+    path, _, arguments = signature.partition("(")
+    names = {}
+    exec(f"def documented({arguments}: ...", names)
+    actual = shoal
+    for name in path.split(".")[1:]:
+        actual = getattr(actual, name)
+
+    def plain(function):
+        return [(p.name, p.kind, p.default) for p in inspect.signature(function).parameters.values()]
+
+    assert plain(names["documented"]) == plain(actual)
+
+
+def test_methods_named_in_the_guides_exist():
+    known = {method.name for method in shoal.methods()}
+    text = (DOCS / "how-to" / "choose-a-method.md").read_text(encoding="utf-8")
+    like_a_method = r"`((?:v-)?mdav[\w*+-]*|mondrian[\w-]*|cbfs[\w-]*|tfrp[\w-]*|gsms|univariate|mst)`"
+    named = set(re.findall(like_a_method, text))
+    assert named
+    assert named <= known
+
+
+def test_what_the_guide_says_of_auto():
+    """docs/how-to/choose-a-method.md: ten columns, one thread."""
+    assert choose(39_000, 10, 3).method == "mdav*-gamma"
+    assert choose(41_000, 10, 3).method == choose(180_000, 10, 3).method == "mdav*"
+    assert choose(185_000, 10, 3).method == "mondrian-v2d"
+    assert choose(41_000, 10, 3, n_jobs=2).method == "mdav*-gamma"
