@@ -1,5 +1,6 @@
 """What is raised, and how progress is told."""
 
+import itertools
 import threading
 import time
 
@@ -20,7 +21,7 @@ from shoal.errors import (
 )
 from shoal.progress import STEP, part, silent, throttled
 
-# --- errors ----------------------------------------------------------------------------------------------------------
+# --- errors ---
 
 
 @pytest.mark.parametrize("kind", [DataError, OptionError, UnknownMethodError, TooLargeError, DatasetNotFoundError])
@@ -69,7 +70,8 @@ KNOWN = ["mdav", "mdav*", "mondrian", "univariate"]
 
 
 @pytest.mark.parametrize(
-    ("name", "first"), [("mdva", "mdav"), ("MDAV", "mdav"), ("mondrain", "mondrian"), ("univariat", "univariate")]
+    ("name", "first"),
+    [("mdva", "mdav"), ("MDAV", "mdav"), ("mondrain", "mondrian"), ("univariat", "univariate")],
 )
 def test_near_names_come_first(name, first):
     hint = near_names(name, KNOWN, "see the list.")
@@ -88,7 +90,7 @@ def test_at_most_three_names_are_near():
     assert hint.count("'mdav") == 3
 
 
-# --- throttled and part ----------------------------------------------------------------------------------------------
+# --- throttled and part ---
 
 
 def test_silence_is_the_default():
@@ -104,7 +106,7 @@ def test_many_reports_become_few():
     assert heard[0] == 0.0
     assert heard[-1] == 1.0
     assert 190 <= len(heard) <= 202
-    assert min(b - a for a, b in zip(heard[:-2], heard[1:-1], strict=True)) >= STEP * (1 - 1e-9)
+    assert min(b - a for a, b in itertools.pairwise(heard[:-1])) >= STEP * (1 - 1e-9)
 
 
 def test_a_bar_never_runs_backwards_nor_leaves_its_frame():
@@ -170,7 +172,7 @@ def test_reports_from_two_threads_do_not_overtake_each_other():
     assert heard == [0.3, 0.6]
 
 
-# --- progress of methods ---------------------------------------------------------------------------------------------
+# --- progress of methods ---
 
 X = np.random.default_rng(0).normal(size=(400, 3))
 CASES = [
@@ -196,7 +198,7 @@ def test_progress_starts_at_0_rises_and_ends_at_1(method, options):
     labels = shoal.partition(X, 5, method, progress=heard.append, **options)
     assert heard[0] == 0.0
     assert heard[-1] == 1.0
-    assert all(a < b for a, b in zip(heard[:-1], heard[1:], strict=True))
+    assert all(a < b for a, b in itertools.pairwise(heard))
     assert len(heard) <= 202
     assert labels.tolist() == shoal.partition(X, 5, method, **options).tolist()
 
@@ -206,7 +208,7 @@ def test_slow_methods_tell_progress_along_the_way(method):
     heard = []
     shoal.partition(X, 5, method, progress=heard.append)
     assert len(heard) >= 10
-    assert max(b - a for a, b in zip(heard[:-1], heard[1:], strict=True)) <= 0.6
+    assert max(b - a for a, b in itertools.pairwise(heard)) <= 0.6
 
 
 def test_progress_with_threads_is_one_rising_line():

@@ -25,8 +25,8 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
     k : int, default 5
         Least number of records in a group.
     method : str, default "auto"
-        A name from :func:`shoal.methods`, or ``"auto"``: the lowest loss that is expected within about a
-        minute.
+        A name from :func:`shoal.methods`, or ``"auto"``: a method of low loss that should end within about
+        a minute.
     standardize : bool, default True
         Whether columns are brought to mean 0 and variance 1 before records are compared. What is
         published stays in the units of the data.
@@ -129,30 +129,29 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
     def _fit(self, X: Any) -> Array:
         """Fit, and return X as it was compared in the precision that it came in."""
         caller = type(self).__name__
+        door.look(X, caller)
         given = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
         k = door.group_size(self.k, len(given), caller)
         n_jobs = door.threads(self.n_jobs, caller)
         door.generator(self.random_state, caller)
         door.reporter(self.progress, caller)
         if not isinstance(self.standardize, bool | np.bool_):
-            raise OptionError(
-                f"The 'standardize' option of {caller} must be True or False. Got {self.standardize!r}."
-            )
+            raise OptionError(f"The 'standardize' option of {caller} must be True or False. Got {self.standardize!r}.")
         if self.options is not None and not isinstance(self.options, dict):
             raise OptionError(
                 f"The 'options' option of {caller} must be None or a dict of names and values. "
                 f"Got {type(self.options).__name__}."
             )
-        data = np.ascontiguousarray(given, np.float64)
+        data = door.own(given)
         compared = standardized(data) if self.standardize else data
         door.check_magnitude(compared, f"The 'X' of {caller}")
         shape = (compared.shape[0], compared.shape[1])
-        method, options = resolve(self.method, self.options or {}, shape, k, n_jobs)
+        method, options = resolve(self.method, self.options or {}, shape)
         self.labels_ = run(compared, k, method, options, n_jobs, self.progress)
         self.method_ = method.name
         self.cluster_centers_ = group_means(data, self.labels_)
         self.information_loss_ = information_loss(compared, self.labels_)
-        return given
+        return np.asarray(given)
 
 
 def standardized(X: Array) -> Array:
@@ -171,11 +170,16 @@ def group_means(X: Array, labels: Array) -> Array:
     from shoal.kernels.groups import all_means
 
     powers = _powers(X)
-    means: Array = all_means(np.ascontiguousarray(X / powers), labels, int(labels.max()) + 1)
-    return means * powers
+    scaled = np.ascontiguousarray(X / powers)
+    means: Array = all_means(scaled, labels, int(labels.max()) + 1)
+    # The division may round a mean out of its group, which would alter a column that is constant there.
+    order = np.argsort(labels, kind="stable")
+    starts = np.concatenate([[0], np.cumsum(np.bincount(labels))[:-1]])
+    low, high = np.minimum.reduceat(scaled[order], starts), np.maximum.reduceat(scaled[order], starts)
+    return np.asarray(np.clip(means, low, high) * powers)
 
 
 def _powers(X: Array) -> Array:
     """Return, for each column, a power of two that its values do not exceed: float64[d]."""
     largest = np.maximum(X.max(axis=0), -X.min(axis=0))
-    return np.ldexp(1.0, np.minimum(np.frexp(largest)[1], 1023))
+    return np.asarray(np.ldexp(1.0, np.minimum(np.frexp(largest)[1], 1023)))

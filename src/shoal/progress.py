@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from threading import RLock
 
 Progress = Callable[[float], None]
 
@@ -22,13 +23,15 @@ def throttled(callback: Progress | None) -> Progress:
     if callback is None:
         return silent
     last = -1.0
+    lock = RLock()  # methods report from several threads
 
     def report(fraction: float) -> None:
         nonlocal last
         fraction = min(max(float(fraction), 0.0), 1.0)
-        if fraction >= last + STEP or (fraction == 1.0 and last < 1.0):
-            last = fraction
-            callback(fraction)
+        with lock:
+            if fraction >= last + STEP or (fraction == 1.0 and last < 1.0):
+                last = fraction
+                callback(fraction)
 
     return report
 

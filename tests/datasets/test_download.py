@@ -173,9 +173,7 @@ def test_a_failed_download_is_refused_and_leaves_nothing(table, tmp_path, monkey
     with pytest.raises(DatasetNotFoundError) as caught:
         table(path)
     assert time.monotonic() - start < 3
-    assert f"The download of 'tiny' must give the published table. Got {reason} from http://" in str(
-        caught.value
-    )
+    assert f"The download of 'tiny' must give the published table. Got {reason} from http://" in str(caught.value)
     assert "nothing was kept" in str(caught.value)
     assert "2.75" not in str(caught.value)
     assert files(tmp_path) == []
@@ -196,16 +194,12 @@ def test_fetch_refuses_an_address_without_a_server():
 
 def test_a_folder_that_cannot_be_made_is_refused(table, tmp_path):
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(
-        DatasetNotFoundError, match="must be one that files can be written to, to keep 'tiny'"
-    ):
+    with pytest.raises(DatasetNotFoundError, match="must be one that files can be written to, to keep 'tiny'"):
         table("good", data_home=tmp_path / "file" / "folder")
     assert files(tmp_path) == ["file"]
 
 
-@pytest.mark.skipif(
-    not hasattr(os, "geteuid") or os.geteuid() == 0, reason="the superuser may write everywhere"
-)
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="the superuser may write everywhere")
 def test_a_read_only_folder_is_refused(table, tmp_path):
     folder = tmp_path / "folder"
     folder.mkdir()

@@ -102,18 +102,14 @@ def test_real_tables_come_out_of_the_format_of_their_public_source(name):
         other = "    1.0  2.0\n"
         marker = "\n;;;;;;;;\n;;; CLOUD COVER DB #2\n;;;;;;;;\n\n"
         block = "".join("   ".join(["", *row]) + "\n" for row in rows)
-        head = (
-            "Source of data:\n\n\t(619)534\n;each vector includes 10 parameters and this line has ten words\n"
-        )
+        head = "Source of data:\n\n\t(619)534\n;each vector includes 10 parameters and this line has ten words\n"
         texts = [head + (block + marker + other if name == "cloud1" else other + marker + block)]
     elif name == "adult":
         lines = [f"{a}, Private, 1, HS-grad, {e}, x, x, x, x, x, 0, 0, {h}, ?, <=50K" for a, e, h in rows]
         header = "age, workclass, f, e, education-num, m, o, r, r, s, g, l, hours-per-week, c, outcome\n"
         tail = ".\n".join(lines[32561:]) + ".\n"
         texts = ["\n".join(lines[:32561]) + "\n\n", header + tail]
-        assert verified(
-            dataset.parse([texts[0], "|1x3 Cross validator\n" + tail], dataset.columns), dataset
-        ).size
+        assert verified(dataset.parse([texts[0], "|1x3 Cross validator\n" + tail], dataset.columns), dataset).size
     elif name == "covtype":
         texts = ["".join(",".join([*row, *["0"] * 44, "2"]) + "\n" for row in rows)]
     else:
@@ -169,9 +165,7 @@ def test_a_missing_file_says_where_it_looked_and_what_helps(tiny):
     with pytest.raises(DatasetNotFoundError) as caught:
         load("tiny")
     message = str(caught.value)
-    assert message.startswith(
-        "The table 'tiny' must be in a data folder as tiny.csv.gz. Got no such file in "
-    )
+    assert message.startswith("The table 'tiny' must be in a data folder as tiny.csv.gz. Got no such file in ")
     assert str(tiny / "shared" / "data") in message
     assert str(tiny / "cache" / "shoal") in message
     assert "download=True" in message
@@ -215,9 +209,7 @@ def test_a_file_that_unpacks_to_too_much_is_refused(tiny, monkeypatch):
         load("tiny", data_home=tiny / "data")
 
 
-@pytest.mark.skipif(
-    not hasattr(os, "geteuid") or os.geteuid() == 0, reason="the superuser may read everything"
-)
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="the superuser may read everything")
 def test_a_file_that_may_not_be_read_is_named(tiny):
     path = put(tiny / "data")
     path.chmod(0)

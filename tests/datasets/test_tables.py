@@ -84,9 +84,7 @@ def test_select_gives_columns_in_the_order_asked_for():
 
 
 def test_select_refuses_an_unknown_column():
-    with pytest.raises(
-        OptionError, match=r"must name columns of the table 'companies'\. Got 'employes'"
-    ) as e:
+    with pytest.raises(OptionError, match=r"must name columns of the table 'companies'\. Got 'employes'") as e:
         companies().select("employes")
     assert "did you mean 'employees'" in str(e.value)
 

@@ -1,4 +1,4 @@
-"""Every answer of a pool must be the one of a plain loop in double precision, bit by bit, ties to the lowest row."""
+"""Every answer of a pool must be that of a plain loop in double precision, to the bit; ties: lowest row."""
 
 import os
 from functools import cache
@@ -7,18 +7,25 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
 from naive import mean as plain_mean
 from naive import sqdist
-
 from shoal.kernels import search
 from shoal.partitioning.pool import Groups, Pool
 
 EXAMPLES = int(os.environ.get("SHOAL_TEST_EXAMPLES", "40"))
 BOUNDARIES = (1, 2, 127, 128, 129, 256, 257)
+PROPERTY = settings(
+    max_examples=EXAMPLES,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    # The few examples of an ordinary run are the same every time; a long run explores.
+    derandomize=EXAMPLES <= 40,
+)
 SIZES = (127, 128, 129, 256, 257)
 
 
-# --- data that are hard for screening in single precision ------------------------------------------------------------
+# --- data that are hard for screening in single precision ---
 
 
 def gaussian(rng, n, d):
@@ -125,7 +132,7 @@ DATA = (
 WITHOUT_MEANS = (tiny_clump, tinier_clump)
 
 
-# --- the plain loop --------------------------------------------------------------------------------------------------
+# --- the plain loop ---
 
 
 class Plain:
@@ -232,7 +239,7 @@ def live(X, rng, steps, *, means=True):
     return pool
 
 
-# --- any sequence of events ------------------------------------------------------------------------------------------
+# --- any sequence of events ---
 
 
 @pytest.mark.parametrize("data", DATA, ids=lambda data: data.__name__)
@@ -243,7 +250,7 @@ def test_searches_equal_a_plain_loop(data, n):
         live(data(rng, n, d), rng, 8, means=data not in WITHOUT_MEANS)
 
 
-@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck), derandomize=EXAMPLES <= 40)
+@PROPERTY
 @given(
     data=st.sampled_from(DATA),
     n=st.one_of(st.sampled_from(BOUNDARIES), st.integers(1, 300)),
@@ -268,7 +275,7 @@ coordinate = st.one_of(
 )
 
 
-@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck), derandomize=EXAMPLES <= 40)
+@PROPERTY
 @given(st.data())
 def test_searches_equal_a_plain_loop_on_adverse_numbers(data):
     """Coordinates chosen by hypothesis from all magnitudes that the door lets in, alone and together."""
@@ -295,7 +302,7 @@ def test_double_precision_screening_is_exact_as_well(data):
             assert (far, far_square) == plain.furthest_distance(X[i])
 
 
-# --- thresholds ------------------------------------------------------------------------------------------------------
+# --- thresholds ---
 
 
 @pytest.mark.parametrize("d", [1, 2, 3, 7, 40])
@@ -383,12 +390,12 @@ def test_points_filled_in_later_are_found_where_they_are():
         groups.extend(int(rng.integers(0, 150)), np.array([row]))
 
 
-# --- the ball --------------------------------------------------------------------------------------------------------
+# --- the ball ---
 
 
 @pytest.mark.parametrize("data", DATA, ids=lambda data: data.__name__)
 def test_a_chain_of_close_searches_is_answered_from_the_ball_and_right(data):
-    """As groups grow: the query moves a little, the records found are removed, now and then one is left out."""
+    """As groups grow: the query moves a little, the records found are removed, one may be left out."""
     for d in (1, 2, 6):
         rng = np.random.default_rng(d)
         X = data(rng, 257, d)
@@ -447,7 +454,7 @@ def test_a_ball_of_subnormal_squares_proves_nothing():
         same_neighbours(pool.nearest_distances(query, 1, spare=1), plain.nearest_distances(query, 1))
 
 
-# --- means -----------------------------------------------------------------------------------------------------------
+# --- means ---
 
 
 def heavy_tail(rng, n, d):

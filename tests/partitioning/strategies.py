@@ -3,7 +3,17 @@
 import numpy as np
 from hypothesis import strategies as st
 
-KINDS = ("gaussian", "integers", "duplicates", "constant column", "collinear", "clusters", "offset", "skewed", "equal")
+KINDS = (
+    "gaussian",
+    "integers",
+    "duplicates",
+    "constant column",
+    "collinear",
+    "clusters",
+    "offset",
+    "skewed",
+    "equal",
+)
 
 
 def table(kind, n, d, rng):

@@ -5,9 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from invariants import check_permutation, check_threads
 
 import shoal
+from invariants import check_permutation, check_threads
 
 NAMES = [m.name for m in shoal.methods()]
 # Row order is part of the definition: md takes the later row of a pair first (mst splits by md), npn-mhm

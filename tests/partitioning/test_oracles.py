@@ -1,13 +1,13 @@
 """Every method gives the labels of its plain oracle, and every method has one."""
 
-import naive
 import numpy as np
 import pytest
 from hypothesis import given
+
+import naive
+import shoal
 from invariants import check_partition
 from partitioning.strategies import cases
-
-import shoal
 
 VARIANTS = {
     "v-mdav": [{"gamma": 0.0}, {"gamma": 0.2}, {"gamma": 1.1}, {"gamma": 2.0}],
@@ -50,6 +50,6 @@ def test_univariate_labels_are_those_of_the_oracle(case):
 @pytest.mark.parametrize("method", ["v-mdav", "mdav*-gamma"])
 @given(case=cases(most_records=30, most_columns=4, largest_k=6))
 def test_best_gamma_is_that_of_the_oracle(method, case):
-    kind, X, k = case
+    _, X, k = case
     labels = shoal.partition(X, k, method, gamma="best", n_jobs=2)
     np.testing.assert_array_equal(labels, naive.ORACLES[method](X, k, gamma="best"))

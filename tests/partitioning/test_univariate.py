@@ -3,14 +3,14 @@
 import math
 from fractions import Fraction
 
-import naive
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from partitioning.strategies import cases
 
+import naive
 import shoal
+from partitioning.strategies import cases
 from shoal.partitioning.paths import mhm
 
 
@@ -38,7 +38,12 @@ def optimum(x, k):
     return best[n]
 
 
-@given(k=st.integers(2, 5), extra=st.integers(0, 12), seed=st.integers(0, 10**6), offset=st.sampled_from([0, 1e9, -1e6]))
+@given(
+    k=st.integers(2, 5),
+    extra=st.integers(0, 12),
+    seed=st.integers(0, 10**6),
+    offset=st.sampled_from([0, 1e9, -1e6]),
+)
 def test_is_the_optimum_in_exact_arithmetic(k, extra, seed, offset):
     x = offset + np.random.default_rng(seed).normal(size=k + extra) * 1e-3
     labels = shoal.partition(x[:, None], k, "univariate")
@@ -90,5 +95,5 @@ def test_many_equal_values():
 
 
 def test_needs_a_single_coordinate():
-    with pytest.raises(shoal.ShoalError, match="exactly one coordinate. Got 2"):
+    with pytest.raises(shoal.ShoalError, match=r"exactly one coordinate\. Got 2"):
         shoal.partition(np.zeros((4, 2)), 2, "univariate")

@@ -117,9 +117,7 @@ def _cloud(texts: Sequence[str], columns: tuple[str, ...], *, second: bool) -> A
     if not marker:
         raise WrongContentError("no marker between the two Cloud tables")
     every = tuple(range(len(columns)))
-    return by_position(
-        [after if second else before], columns, positions=every, width=len(columns), separator=None
-    )
+    return by_position([after if second else before], columns, positions=every, width=len(columns), separator=None)
 
 
 def _is_number(field: str) -> bool:
@@ -245,9 +243,7 @@ DATASETS: dict[str, Dataset] = {
         n=20000,
         columns=_COVTYPE_COLUMNS,
         sha256="52143861ccd794643bdedc3ab0a90a50f484245c0a540611fde1464f3e118761",
-        urls=(
-            _raw("masonblier/fluxml-covtype", "b5d4c6e0e19bfb1e54ccb9ff8e439691e12eaecf", "covtype-min.data"),
-        ),
+        urls=(_raw("masonblier/fluxml-covtype", "b5d4c6e0e19bfb1e54ccb9ff8e439691e12eaecf", "covtype-min.data"),),
         parse=partial(by_position, positions=tuple(range(10)), width=55),
     ),
 }

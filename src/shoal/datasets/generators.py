@@ -116,9 +116,7 @@ def sim_c(
     return np.concatenate([centres, members, _uniform(generator, extra, d, _HALF_SIDE)])
 
 
-def correlated_gaussian(
-    n: int, d: int, *, correlation: float = 0.5, random_state: RandomState = None
-) -> Array:
+def correlated_gaussian(n: int, d: int, *, correlation: float = 0.5, random_state: RandomState = None) -> Array:
     """Draw standard normal attributes, every two of which have the same correlation.
 
     Parameters
@@ -145,9 +143,7 @@ def correlated_gaussian(
     return _one_factor(_generator("correlated_gaussian", random_state), n, d, correlation)
 
 
-def skewed(
-    n: int, d: int, *, sigma: float = 1.0, correlation: float = 0.0, random_state: RandomState = None
-) -> Array:
+def skewed(n: int, d: int, *, sigma: float = 1.0, correlation: float = 0.0, random_state: RandomState = None) -> Array:
     """Draw heavy-tailed positive attributes, as incomes, turnovers and company sizes are.
 
     Parameters
@@ -221,11 +217,7 @@ def _generator(function: str, random_state: object) -> np.random.Generator:
     if random_state is None:
         return np.random.default_rng()
     # bool is an int to Python, and True as a seed is a slip.
-    if (
-        isinstance(random_state, int | np.integer)
-        and not isinstance(random_state, bool)
-        and random_state >= 0
-    ):
+    if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool) and random_state >= 0:
         return np.random.default_rng(int(random_state))
     raise OptionError(
         f"The 'random_state' option of {function} must be None, an integer of at least 0 or a "
@@ -236,9 +228,7 @@ def _generator(function: str, random_state: object) -> np.random.Generator:
 def _integer(function: str, option: str, value: object) -> int:
     if isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= 1:
         return int(value)
-    raise OptionError(
-        f"The '{option}' option of {function} must be an integer of at least 1. Got {_shown(value)}."
-    )
+    raise OptionError(f"The '{option}' option of {function} must be an integer of at least 1. Got {_shown(value)}.")
 
 
 def _number(function: str, option: str, value: object, low: float, high: float) -> float:

@@ -78,8 +78,7 @@ def load(name: str, *, data_home: str | os.PathLike[str] | None = None, download
     dataset = _dataset(name)
     if not isinstance(download, bool):
         raise OptionError(
-            f"The 'download' option of load must be True or False. "
-            f"Got an object of type {type(download).__name__}."
+            f"The 'download' option of load must be True or False. Got an object of type {type(download).__name__}."
         )
     folders = _folders(data_home)
     for folder in folders:

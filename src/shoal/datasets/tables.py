@@ -72,8 +72,7 @@ class Table:
         for column in wanted:
             if column not in self.columns:
                 raise OptionError(
-                    f"The 'columns' option of select must name columns of the table {self.name!r}. "
-                    f"Got {column!r}.",
+                    f"The 'columns' option of select must name columns of the table {self.name!r}. Got {column!r}.",
                     near_names(column, self.columns, f"the columns are {', '.join(self.columns)}."),
                 )
         return np.ascontiguousarray(self.data[:, [self.columns.index(column) for column in wanted]])

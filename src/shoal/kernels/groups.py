@@ -1,7 +1,7 @@
 """Exact sums, means and costs of groups.
 
-A sum is kept as an unevaluated pair of doubles, so that it does not depend on the order in which
-records came and went: means are the correctly rounded sum divided by the count, as `math.fsum` gives.
+A sum is kept as an unevaluated pair of doubles (about 32 digits), so that it does not depend on the order
+in which records came and went: a mean is what `math.fsum` divided by the count gives.
 """
 
 from __future__ import annotations

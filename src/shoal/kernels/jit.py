@@ -12,4 +12,5 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def kernel(function: F) -> F:
     """Compile `function` with the options of the house (no fastmath: sums keep their order)."""
-    return numba.njit(cache=True, nogil=True, error_model="numpy")(function)  # type: ignore[no-any-return]
+    compiled: Any = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+    return compiled  # type: ignore[no-any-return]

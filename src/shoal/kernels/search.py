@@ -39,7 +39,7 @@ class Points(NamedTuple):
     X : float64[n, d]
         All points; a row of it is named by its id.
     blocks : float32[ceil(n / BLOCK), d, BLOCK]
-        Screening copy of the present points, in slots 0 .. count - 1.
+        Screening copy of the present points, in the first slots.
     low, high : float32[ceil(n / BLOCK), BLOCK]
         Half squared norm of each slot, less and plus the rounding that screening may suffer.
     ids : int64[n]
@@ -48,9 +48,9 @@ class Points(NamedTuple):
         The slot of each id, -1 if absent.
     centre : float64[d]
         What is subtracted from a point before it is scaled.
-    total : float64[2, d]
-        Sum of the present points as an unevaluated pair (leading part, remainder).
-    count : int64[1]
+    total : float64[4, d]
+        Sum of the present points in unevaluated parts.
+    present : int64[1]
         How many points are present.
     scales : float64[4]
         Scaling factor (a power of two), rounding folded into the half norms, slack for each unit of
@@ -65,7 +65,7 @@ class Points(NamedTuple):
     slots: Array
     centre: Array
     total: Array
-    count: Array
+    present: Array
     scales: Array
 
 
@@ -91,21 +91,35 @@ def add_exactly(pair, j, x):  # type: ignore[no-untyped-def]
 
 
 @kernel
+def add_at_length(parts, j, x):  # type: ignore[no-untyped-def]
+    """Add x to the unevaluated sum of parts[:, j], the error of each part going into the next.
+
+    Four parts keep the sum exact when records that are 1e30 times larger than the others come and go.
+    """
+    for c in range(parts.shape[0]):
+        old = parts[c, j]
+        new = old + x
+        part = new - old
+        x = (old - (new - part)) + (x - part)
+        parts[c, j] = new
+
+
+@kernel
 def put(points, i):  # type: ignore[no-untyped-def]
     """Make row i present."""
-    slot = points.count[0]
+    slot = points.present[0]
     b, p = slot // BLOCK, slot % BLOCK
     norm = 0.0
     for j in range(points.X.shape[1]):
         y = (points.X[i, j] - points.centre[j]) * points.scales[0]
         points.blocks[b, j, p] = y
         norm += y * y
-        add_exactly(points.total, j, points.X[i, j])
+        add_at_length(points.total, j, points.X[i, j])
     points.low[b, p] = 0.5 * norm * (1.0 - points.scales[1]) - points.scales[3]
     points.high[b, p] = 0.5 * norm * (1.0 + points.scales[1]) + points.scales[3]
     points.ids[slot] = i
     points.slots[i] = slot
-    points.count[0] = slot + 1
+    points.present[0] = slot + 1
 
 
 @kernel
@@ -120,19 +134,19 @@ def drop(points, rows):  # type: ignore[no-untyped-def]
     """Remove `rows`; the last slot moves into each hole, so that the present points stay dense."""
     for i in rows:
         slot = points.slots[i]
-        last = points.count[0] - 1
+        last = points.present[0] - 1
         b, p = slot // BLOCK, slot % BLOCK
         bl, pl = last // BLOCK, last % BLOCK
         for j in range(points.X.shape[1]):
             points.blocks[b, j, p] = points.blocks[bl, j, pl]
-            add_exactly(points.total, j, -points.X[i, j])
+            add_at_length(points.total, j, -points.X[i, j])
         points.low[b, p] = points.low[bl, pl]
         points.high[b, p] = points.high[bl, pl]
         moved = points.ids[last]
         points.ids[slot] = moved
         points.slots[moved] = slot
         points.slots[i] = -1
-        points.count[0] = last
+        points.present[0] = last
 
 
 @kernel
@@ -216,7 +230,7 @@ def scan(points, query, m, furthest, skip, other):  # type: ignore[no-untyped-de
     far_distance : float
     """
     d = query.shape[0]
-    count = points.count[0]
+    count = points.present[0]
     scale = points.scales[0]
     q = np.empty(d, points.blocks.dtype)
     norm = 0.0
@@ -225,6 +239,9 @@ def scan(points, query, m, furthest, skip, other):  # type: ignore[no-untyped-de
         q[j] = y
         norm += y * y
     slack = points.scales[2] * norm + points.scales[3]
+    if not norm < 1e60:  # beyond the range of single precision: every point is measured
+        q[:] = 0
+        slack = np.inf
 
     dist = np.empty(m, np.float64)
     ids = np.empty(m, np.int64)
@@ -334,7 +351,7 @@ def empty_points(X: Array, like: Array | None = None, dtype: type = np.float32) 
         ids=np.zeros(n, np.int64),
         slots=np.full(n, -1, np.int64),
         centre=centre,
-        total=np.zeros((2, d)),
-        count=np.zeros(1, np.int64),
+        total=np.zeros((4, d)),
+        present=np.zeros(1, np.int64),
         scales=np.array([2.0**-exponent, 1.01 * (d + 8) * unit, 0.505 * (d + 4) * unit, d * tiny]),
     )

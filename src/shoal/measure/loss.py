@@ -56,7 +56,8 @@ def information_loss(X: Any, labels: Any) -> float:
     X = door.coordinates(X, "information_loss")
     labels = group_numbers(labels, len(X))
     total = _sse(X, np.zeros(len(X), np.int64))
-    return 0.0 if total == 0 else min(1.0, _sse(X, labels) / total)
+    # Of equal records the mean is equal only up to rounding, so that the total need not be 0.
+    return 0.0 if total == 0 or bool((X[0] == X).all()) else min(1.0, _sse(X, labels) / total)
 
 
 def _sse(X: Array, labels: Array) -> float:
@@ -74,16 +75,36 @@ def group_numbers(labels: Any, records: int | None = None) -> Array:
     records : int, optional
         How many there must be.
     """
-    given = np.asarray(labels)
+    if isinstance(labels, np.ma.MaskedArray):
+        raise DataError("The labels must name a group for every record. Got a masked array.")
+    try:
+        given = np.asarray(labels)
+        if given.dtype.kind in "US" and isinstance(labels, list | tuple):
+            given = np.asarray(labels, dtype=object)  # or a NaN among words would become the word 'nan'
+    except ValueError as error:
+        raise DataError("The labels must be one-dimensional. Got lists of different lengths.") from error
     if given.ndim != 1 or len(given) == 0 or (records is not None and len(given) != records):
         wanted = "one group for each record" if records is None else f"one group for each of {records} records"
         raise DataError(f"The labels must be a one-dimensional array with {wanted}. Got shape {given.shape}.")
-    if given.dtype.kind == "f" and not np.isfinite(given).all():
-        raise DataError("The labels must name a group for every record. Got NaN or infinity for some.")
-    if given.dtype.kind == "O" and any(label is None or label != label for label in given):
-        raise DataError("The labels must name a group for every record. Got None or NaN for some.")
+    if _some_missing(given):
+        raise DataError("The labels must name a group for every record. Got NaN, infinity or None for some.")
     try:
         numbers: Array = np.unique(given, return_inverse=True)[1]
     except TypeError as error:
         raise DataError("The labels must be of one kind. Got values that cannot be compared.") from error
     return numbers.astype(np.int64)
+
+
+def _some_missing(labels: Array) -> bool:
+    if labels.dtype.kind in "fc":
+        return not bool(np.isfinite(labels).all())
+    if labels.dtype.kind in "mM":
+        return bool(np.isnat(labels).any())
+    return labels.dtype.kind == "O" and any(_missing(label) for label in labels)
+
+
+def _missing(label: Any) -> bool:
+    try:
+        return label is None or bool(label != label)
+    except TypeError:  # pandas.NA is neither equal nor unequal to itself
+        return True

@@ -39,9 +39,7 @@ class Candidates:
 
     def renew(self, rows: Array) -> Array:
         """Bring the candidate groups of `rows` up to date; return those that changed."""
-        count = _candidates.renew(
-            self.pool._points, rows, self._lists, self._lengths, self._members, self._changed
-        )
+        count = _candidates.renew(self.pool._points, rows, self._lists, self._lengths, self._members, self._changed)
         return self._changed[:count].copy()
 
     def group(self, row: int) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import numbers
 import os
 from typing import Any
@@ -18,6 +19,9 @@ LARGEST = 1e150
 SMALLEST = 1e-140
 EXACT_INTEGERS = 2**53
 
+_NO_NUMBERS = (str, bytes, datetime.date, datetime.timedelta, np.datetime64, np.timedelta64)
+_ENCODE = "turn text, dates and categories into numbers first, or leave those columns out."
+
 
 def coordinates(X: Any, caller: str) -> Array:
     """Return X as a finite, C-contiguous float64[n, d], else raise DataError.
@@ -29,26 +33,74 @@ def coordinates(X: Any, caller: str) -> Array:
         Whose X it is, for the message.
     """
     name = f"The 'X' of {caller}"
+    given = _array(X, name)
+    _check_numbers(given, name)
+    _check_not_empty(given, name)
+    result = own(given)
+    check_magnitude(result, name)
+    return result
+
+
+def own(X: Array) -> Array:
+    """Return X as a C-contiguous, writeable float64[n, d], copied only where needed.
+
+    Kernels never write to it, but for a read-only array each of them would be compiled once more.
+    """
+    result = np.ascontiguousarray(X, dtype=np.float64)
+    return result if result.flags.writeable else result.copy()
+
+
+def look(X: Any, caller: str) -> None:
+    """Refuse what scikit-learn would take silently, or refuse in words that quote the data.
+
+    What is neither is left to scikit-learn, whose checks of estimators ask for its own words.
+    """
+    name = f"The 'X' of {caller}"
+    given = _array(X, name)
+    _check_not_empty(given, name)
+    if given.dtype.kind == "O":
+        for j, column in enumerate(given.T):
+            if any(isinstance(value, _NO_NUMBERS) for value in column):
+                raise DataError(f"{name} must hold real numbers only. Got text or dates in column {j}.", hint=_ENCODE)
+        missing = np.frompyfunc(lambda value: value is None or value != value, 1, 1)(given).astype(bool)
+        if all(isinstance(value, numbers.Real) for value in given[~missing]):
+            check_finite(np.where(missing, np.nan, given).astype(np.float64), name)
+        return
+    _check_numbers(given, name)
+    check_finite(given, name)
+
+
+def _array(X: Any, name: str) -> Array:
+    """Return X as a two-dimensional array of whatever it holds."""
     if hasattr(X, "toarray") or isinstance(X, np.ma.MaskedArray):
         raise DataError(
-            f"{name} must be a dense array of numbers. Got a {type(X).__name__}.",
+            f"{name} must be a dense array of numbers, not sparse or masked. Got a {type(X).__name__}.",
             hint="convert it with .toarray(), or fill what is masked.",
         )
     try:
         given = np.asarray(X)
+        kinds = getattr(X, "dtypes", ())
+        if given.dtype.kind == "O" and len(kinds) and all(getattr(t, "kind", "O") in "iufb" for t in kinds):
+            given = X.to_numpy(np.float64, na_value=np.nan)  # pandas makes objects of mixed number types
     except (TypeError, ValueError) as error:
-        raise DataError(f"{name} must be a two-dimensional array of numbers. {_shape_hint(X)}") from error
+        raise DataError(
+            f"{name} must be a two-dimensional array of numbers. Got a {type(X).__name__} that does not form one "
+            "(rows of different lengths?)."
+        ) from error
     if given.ndim != 2:
         raise DataError(
             f"{name} must have two dimensions, records and coordinates. Got {given.ndim}.",
             hint="X.reshape(-1, 1) makes one column of a single attribute." if given.ndim == 1 else None,
         )
-    _check_numbers(given, name)
-    if given.shape[0] == 0 or given.shape[1] == 0:
-        raise DataError(f"{name} must have at least one record and one coordinate. Got shape {given.shape}.")
-    result = np.ascontiguousarray(given, dtype=np.float64)
-    check_magnitude(result, name)
-    return result
+    return given
+
+
+def _check_not_empty(given: Array, name: str) -> None:
+    if 0 in given.shape:
+        raise DataError(
+            f"{name} must have records and coordinates. Got {given.shape[0]} sample(s) and {given.shape[1]} "
+            f"feature(s) (shape={given.shape}) while a minimum of 1 is required."
+        )
 
 
 def _check_numbers(given: Array, name: str) -> None:
@@ -59,25 +111,16 @@ def _check_numbers(given: Array, name: str) -> None:
                 f"{name} must hold integers within +-2**53, the largest that double precision represents.",
                 hint="codes and identifiers are not coordinates; leave them out.",
             )
+    elif given.dtype.kind == "c":
+        raise DataError(f"{name} must hold real numbers only. Complex data not supported.")
     elif given.dtype.kind not in "fb":
-        columns = [j for j in range(given.shape[1]) if not _all_numbers(given[:, j])]
+        columns = [j for j, column in enumerate(given.T) if not all(isinstance(v, numbers.Real) for v in column)]
         where = f" in column {columns[0]}" if columns else ""
-        raise DataError(
-            f"{name} must hold real numbers only. Got {given.dtype} values{where}.",
-            hint="turn text, dates and categories into numbers first, or leave those columns out.",
-        )
+        raise DataError(f"{name} must hold real numbers only. Got {given.dtype} values{where}.", hint=_ENCODE)
 
 
-def _all_numbers(column: Array) -> bool:
-    return all(isinstance(value, numbers.Real) for value in column)
-
-
-def _shape_hint(X: Any) -> str:
-    return f"Got a {type(X).__name__} that does not form one (rows of different lengths?)."
-
-
-def check_magnitude(X: Array, name: str) -> None:
-    """Raise DataError if X is not finite, or if squared distances would overflow or vanish."""
+def check_finite(X: Array, name: str) -> None:
+    """Raise DataError if there is a NaN or an infinity, saying where."""
     bad = ~np.isfinite(X)
     if bad.any():
         row, column = (int(i) for i in np.argwhere(bad)[0])
@@ -87,12 +130,16 @@ def check_magnitude(X: Array, name: str) -> None:
             f"record {row}, column {column}.",
             hint="fill or remove missing values before partitioning.",
         )
+
+
+def check_magnitude(X: Array, name: str) -> None:
+    """Raise DataError if X is not finite, or if squared distances would overflow or vanish."""
+    check_finite(X, name)
     lowest, highest = X.min(axis=0), X.max(axis=0)
     if max(-lowest.min(), highest.max()) > LARGEST:
         column = int(np.argmax(np.maximum(-lowest, highest)))
         raise DataError(
-            f"{name} must stay within +-{LARGEST:g}, so that squared distances are finite. Column {column} "
-            "does not.",
+            f"{name} must stay within +-{LARGEST:g}, so that squared distances are finite. Column {column} does not.",
             hint="divide the column, or standardise (Microaggregator does).",
         )
     widest = (highest - lowest).max()
@@ -106,13 +153,14 @@ def check_magnitude(X: Array, name: str) -> None:
 def group_size(k: Any, records: int, caller: str) -> int:
     """Return k as an int if it is an integer from 2 to `records`, else raise OptionError."""
     allowed = f"The 'k' option of {caller} must be an integer from 2 to the number of records."
-    if isinstance(k, bool | np.bool_) or not isinstance(k, numbers.Integral):
+    if isinstance(k, bool | np.bool_) or not isinstance(k, int | np.integer):
         raise OptionError(f"{allowed} Got {type(k).__name__} {k!r}.")
     if k < 2:
         raise OptionError(f"{allowed} Got {k}.", hint="a group of one hides nobody; 3 to 10 are usual.")
     if k > records:
         raise OptionError(
-            f"{allowed} Got {k} for {records} records.", hint="take a smaller k, or publish fewer details of more people."
+            f"{allowed} Got {k} for {records} records.",
+            hint="take a smaller k, or publish fewer details of more people.",
         )
     return int(k)
 
@@ -121,7 +169,7 @@ def threads(n_jobs: Any, caller: str) -> int:
     """Return the number of threads: None is 1, -1 all cores, -2 all but one."""
     if n_jobs is None:
         return 1
-    if isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral) or n_jobs == 0:
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0:
         raise OptionError(
             f"The 'n_jobs' option of {caller} must be None, a positive integer, or a negative one counted "
             f"from all cores (-1). Got {n_jobs!r}."
@@ -134,14 +182,14 @@ def threads(n_jobs: Any, caller: str) -> int:
 def generator(random_state: Any, caller: str) -> np.random.Generator:
     """Return the random numbers to use: None (fresh), an integer seed, a Generator or a RandomState."""
     if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(random_state.randint(0, 2**31 - 1))
+        return np.random.Generator(random_state._bit_generator)
     if random_state is None or isinstance(random_state, np.random.Generator):
         return np.random.default_rng(random_state)
-    if isinstance(random_state, numbers.Integral) and not isinstance(random_state, bool) and random_state >= 0:
+    if not isinstance(random_state, bool) and isinstance(random_state, int | np.integer) and random_state >= 0:
         return np.random.default_rng(int(random_state))
     raise OptionError(
-        f"The 'random_state' option of {caller} must be None, a non-negative integer or a numpy random "
-        f"Generator. Got {random_state!r}."
+        f"The 'random_state' option of {caller} must be None, a non-negative integer, or a Generator or "
+        f"RandomState of numpy. Got {random_state!r}."
     )
 
 

@@ -9,19 +9,19 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from math import inf
+from math import fsum, inf
 from typing import Any, Literal
 
 import numpy as np
 
-from shoal.partitioning.pool import Groups, Pool, cost_of, square_distance, square_distances, squared_error
+from shoal.partitioning.pool import Groups, Pool, cost_of, members, square_distance, square_distances
 from shoal.progress import Progress, silent
 
 Array = np.ndarray[Any, Any]
 Closest = Literal["mean", "record", "cost"]
 Growth = Callable[[Pool, Groups, int, int], None]
 Closeness = Callable[[int], tuple[float, int]]
-Taking = Callable[[Array, int], Any]
+Taking = Callable[[Array, int], None]
 
 GAMMAS = tuple(i / 10 for i in range(21))
 
@@ -45,9 +45,7 @@ def nearest_to_mean(pool: Pool, groups: Groups, seed: int, k: int) -> None:
         groups.extend(group, row)
 
 
-def assign_leftovers(
-    pool: Pool, groups: Groups, closest: Closeness | None = None, take: Taking | None = None
-) -> None:
+def assign_leftovers(pool: Pool, groups: Groups, closest: Closeness | None = None, take: Taking | None = None) -> None:
     """Give the records that are left to their closest groups, one by one: always the one closest to its group.
 
     Parameters
@@ -59,17 +57,20 @@ def assign_leftovers(
         least half the squared distance to the group's mean or its nearest record, so that only groups
         that changed close by are looked at again.
     take : callable, optional
-        Moves rows from the pool to a group.
+        Moves rows from the pool to a group, in place of the plain way.
     """
     closest = closest or (lambda row: groups.nearest(pool.X[row]))
-    take = take or (lambda rows, group: (pool.remove(rows), groups.extend(group, rows)))
     rows = pool.rows()
     found = [closest(row) for row in rows]
     distance, group = np.array([f[0] for f in found]), np.array([f[1] for f in found], np.int64)
     while len(rows):
         first = int(np.argmin(distance))
         row, target = rows[first], int(group[first])
-        take(np.array([row]), target)
+        if take is None:
+            pool.remove(np.array([row]))
+            groups.extend(target, np.array([row]))
+        else:
+            take(np.array([row]), target)
         rows, distance, group = (np.delete(array, first) for array in (rows, distance, group))
         P = pool.X[rows]
         nearby = square_distances(P, groups.means[target]) <= 2 * distance
@@ -263,9 +264,7 @@ def _nearest_one(pool: Pool, row: int) -> tuple[float, int, int]:
     return (float(squares[0]), int(ids[0]), row) if len(ids) else (inf, row, row)
 
 
-def mdav_star(
-    X: Array, k: int, *, closest: Closest = "mean", n_jobs: int = 1, report: Progress = silent
-) -> Array:
+def mdav_star(X: Array, k: int, *, closest: Closest = "mean", report: Progress = silent) -> Array:
     """MDAV*: before a new group is made, extending the closest one is weighed against it (T algorithm 5).
 
     `closest` is the definition of the closest group (T 5.1): by its mean, by its nearest record, or by
@@ -355,9 +354,7 @@ class _MdavStar:
             self.assigned.add(rows)
 
 
-def _best_gamma(
-    run: Callable[[float, Progress], Array], X: Array, n_jobs: int, report: Progress
-) -> Array:
+def _best_gamma(run: Callable[[float, Progress], Array], X: Array, n_jobs: int, report: Progress) -> Array:
     """Run all of GAMMAS, `n_jobs` at a time, and return the labels of least squared error, the first on ties."""
     done = [0.0] * len(GAMMAS)
 
@@ -367,7 +364,7 @@ def _best_gamma(
             report(sum(done) / len(done))
 
         labels = run(GAMMAS[index], told)
-        return squared_error(X, labels), labels
+        return fsum(cost_of(X, rows) for rows in members(labels)), labels
 
     best, chosen = inf, None
     with ThreadPoolExecutor(n_jobs) as threads:

@@ -20,9 +20,8 @@ def available() -> int | None:
     """Return the bytes of memory that can still be had, or None where the system does not tell."""
     free: list[int] = []
     try:
-        for line in Path("/proc/meminfo").read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                free.append(int(line.split()[1]) * 1024)
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        free += [int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")]
     except OSError:
         try:
             free.append(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))

@@ -25,16 +25,12 @@ Whole = Literal["2k", "2k-1"]
 PART = 20_000
 
 
-def mondrian(
-    X: Array, k: int, *, whole: Whole = "2k", n_jobs: int = 1, report: Progress = silent
-) -> Array:
+def mondrian(X: Array, k: int, *, whole: Whole = "2k", n_jobs: int = 1, report: Progress = silent) -> Array:
     """Cut at the median of the coordinate with the widest range (T algorithm 18)."""
     return _cut_down(X, k, whole, _halves.RANGE, 1.0, n_jobs, report)
 
 
-def mondrian_v(
-    X: Array, k: int, *, whole: Whole = "2k", n_jobs: int = 1, report: Progress = silent
-) -> Array:
+def mondrian_v(X: Array, k: int, *, whole: Whole = "2k", n_jobs: int = 1, report: Progress = silent) -> Array:
     """Cut at the median of the coordinate with the largest variance (T 7.1, S section 4).
 
     Variances that differ by rounding only count as equal, and the first coordinate wins.
@@ -59,9 +55,7 @@ def mondrian_v2d(
     return _cut_down(X, k, whole, _halves.DIAGONALS, weight, n_jobs, report)
 
 
-def _cut_down(
-    X: Array, k: int, whole: Whole, rule: int, weight: float, n_jobs: int, report: Progress
-) -> Array:
+def _cut_down(X: Array, k: int, whole: Whole, rule: int, weight: float, n_jobs: int, report: Progress) -> Array:
     """Halve all records down to parts that are final."""
     n = len(X)
     most = 2 * k if whole == "2k" else 2 * k - 1

@@ -42,9 +42,7 @@ def univariate(X: Array, k: int, *, report: Progress = silent) -> Array:
     return mhm(X, np.argsort(X[:, 0], kind="stable"), k)
 
 
-def npn_mhm(
-    X: Array, k: int, *, start: Literal["pair", "mean"] = "pair", report: Progress = silent
-) -> Array:
+def npn_mhm(X: Array, k: int, *, start: Literal["pair", "mean"] = "pair", report: Progress = silent) -> Array:
     """Cut the path that always goes on to the nearest record (D 4.2.1).
 
     D describes a start at the record furthest from the mean (`start="mean"`); its printed figures come

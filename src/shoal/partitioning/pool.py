@@ -6,7 +6,7 @@ Every method that builds groups is written in terms of these two classes. All se
 
 from __future__ import annotations
 
-from math import inf, sqrt
+from math import fsum, inf, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,7 +50,7 @@ class Pool:
     @property
     def count(self) -> int:
         """How many points are present."""
-        return int(self._points.count[0])
+        return int(self._points.present[0])
 
     def rows(self) -> Array:
         """Return the present rows in ascending order: int64[count]."""
@@ -60,10 +60,8 @@ class Pool:
         return bool(self._points.slots[row] >= 0)
 
     def mean(self) -> Array:
-        """Return the mean of the present points: the correctly rounded sum, divided by their number."""
-        total = self._points.total
-        mean: Array = (total[0] + total[1]) / self.count
-        return mean
+        """Return the mean of the present points: their sum, which is kept exactly, divided by their number."""
+        return np.array([fsum(parts) for parts in self._points.total.T.tolist()]) / self.count
 
     def add(self, rows: Array) -> None:
         """Make `rows` present."""
@@ -115,7 +113,7 @@ class Pool:
             return near
         ids, squares, _, _ = _search.scan(self._points, query, m + spare, False, skip, other)
         # Rows left out of the search may lie anywhere: they must be found again from the ball.
-        left_out = [row for row in (skip, other) if row != NONE and row in self]
+        left_out = [row for row in {skip, other} if row != NONE and row in self]
         radius = inf if len(ids) < m + spare else sqrt(squares[-1]) * (1 - self._margin)
         self._ball = Ball(query.copy(), np.append(ids, left_out) if left_out else ids, radius)
         return ids[:m], squares[:m]
@@ -125,7 +123,8 @@ class Pool:
         ball = self._ball
         if ball is None:
             return None
-        room = ball.radius * (1 - self._margin)
+        # The absolute margin is for squares so small that they are rounded off (subnormal).
+        room = ball.radius * (1 - self._margin) - 8 * sqrt(len(query)) * 2.0**-537
         if room < inf:
             step = query - ball.pivot
             room -= sqrt(float(step @ step)) * (1 + self._margin)

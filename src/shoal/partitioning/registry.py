@@ -16,9 +16,9 @@ from typing import Any
 from shoal.errors import OptionError, UnknownMethodError, near_names
 
 THAETER = "Thaeter (2021), k-anonymous microaggregation, dissertation"
-DOMINGO = "Domingo-Ferrer, Martinez-Balleste, Mateo-Sanz, Sebe (2006), VLDB Journal 15"
+DOMINGO = "Domingo-Ferrer, Martínez-Ballesté, Mateo-Sanz, Sebé (2006), VLDB Journal 15"
 KHOMNOTAI = "Khomnotai, Lin, Peng, Santra (2018), Symmetry 10"
-RODRIGUEZ = "Rodriguez-Hoyos et al. (2020), Engineering Applications of Artificial Intelligence 90"
+RODRIGUEZ = "Rodríguez-Hoyos et al. (2020), Engineering Applications of Artificial Intelligence 90"
 SCALABLE = "Thaeter, Reischuk (2021), SECRYPT"
 
 QUADRATIC = "O(n^2 d / k) time, O(n d) memory"
@@ -57,7 +57,7 @@ class Option:
         if isinstance(value, str):
             if value in self.choices:
                 return value
-        elif self.least is not None and isinstance(value, numbers.Real) and not isinstance(value, bool):
+        elif self.least is not None and not isinstance(value, bool) and isinstance(value, numbers.Real):
             number = float(value)
             if math.isfinite(number) and number >= self.least:
                 return number
@@ -104,12 +104,8 @@ class Method:
         known = {option.name: option for option in self.options}
         for name in given:
             if name not in known:
-                raise OptionError(
-                    f"The method {self.name!r} has no option {name!r}.", hint=self._option_hint(name)
-                )
-        return {
-            name: option.check(given.get(name, option.default), self.name) for name, option in known.items()
-        }
+                raise OptionError(f"The method {self.name!r} has no option {name!r}.", hint=self._option_hint(name))
+        return {name: option.check(given.get(name, option.default), self.name) for name, option in known.items()}
 
     def _option_hint(self, name: str) -> str:
         owners = [m.name for m in METHODS if any(option.name == name for option in m.options)]
@@ -285,7 +281,7 @@ METHODS: tuple[Method, ...] = (
         "md-mhm",
         "the best cut of a path through the groups of md",
         f"{DOMINGO}, 4.1 and 4.2.2",
-        "as md",
+        "between O(n^2 d / k) and O(n^3 d / k) time depending on the data, O(n d) memory",
         "paths:md_mhm",
     ),
     Method(

@@ -30,20 +30,18 @@ class Choice(NamedTuple):
     reason: str
 
 
-def choose(n: int, d: int, k: int, n_jobs: int = 1) -> Choice:
-    """Choose the method of least expected loss that ends within about a minute.
+def choose(n: int, d: int) -> Choice:
+    """Choose a method of low loss that ends within about a minute on one core.
 
     Parameters
     ----------
-    n, d, k : int
-        Records, coordinates, least group size.
-    n_jobs : int
-        Threads.
+    n, d : int
+        Records and coordinates.
     """
     if d == 1:
         return Choice("univariate", {}, "a single coordinate has an exact optimum")
     seconds = MDAV_STAR_SECONDS * n * n * (d + 8)
-    if seconds * RUNS_OF_BEST / n_jobs <= PATIENCE:
+    if seconds * RUNS_OF_BEST <= PATIENCE:
         return Choice("mdav*-gamma", {"gamma": "best"}, f"{n} records are few enough to try all gain factors")
     if seconds <= PATIENCE:
         return Choice("mdav*", {}, f"{n} records are too many for more than one quadratic run")
@@ -70,8 +68,8 @@ def partition(
     k : int
         Least number of records in a group, from 2 to n.
     method : str
-        A name from :func:`shoal.methods`, or ``"auto"``: the lowest loss that is expected within about a
-        minute.
+        A name from :func:`shoal.methods`, or ``"auto"``: a method of low loss that should end within about
+        a minute.
     random_state : int, numpy.random.Generator or None
         Seed of methods that draw at random. All methods of this version are deterministic.
     n_jobs : int or None
@@ -102,21 +100,20 @@ def partition(
     n_jobs = door.threads(n_jobs, "partition")
     door.generator(random_state, "partition")
     door.reporter(progress, "partition")
-    chosen, checked = resolve(method, options, X.shape, k, n_jobs)
+    chosen, checked = resolve(method, options, X.shape)
     return run(X, k, chosen, checked, n_jobs, progress)
 
 
-def resolve(
-    method: str, options: dict[str, Any], shape: tuple[int, int], k: int, n_jobs: int
-) -> tuple[Method, dict[str, Any]]:
+def resolve(method: str, options: dict[str, Any], shape: tuple[int, int]) -> tuple[Method, dict[str, Any]]:
     """Return the method to run and its complete options; `auto` is settled here."""
     if method == "auto":
         if options:
             name = next(iter(options))
             raise OptionError(
-                f"The method 'auto' takes no options. Got {name!r}.", hint="name the method that it belongs to."
+                f"The method 'auto' takes no options. Got {name!r}.",
+                hint="name the method that it belongs to.",
             )
-        choice = choose(*shape, k, n_jobs)
+        choice = choose(*shape)
         log.info("auto chose %s %s: %s", choice.method, choice.options or "", choice.reason)
         method, options = choice.method, choice.options
     found = find(method)
@@ -128,17 +125,16 @@ def resolve(
     return found, found.check_options(options)
 
 
-def run(
-    X: Array, k: int, method: Method, options: dict[str, Any], n_jobs: int, progress: Progress | None
-) -> Array:
+def run(X: Array, k: int, method: Method, options: dict[str, Any], n_jobs: int, progress: Progress | None) -> Array:
     """Run a method on checked input and verify what it returns."""
     from shoal.partitioning.pool import numbered
 
     report = throttled(progress)
     report(0.0)
     extra = {"n_jobs": n_jobs} if method.parallel else {}
-    labels = numbered(method.load()(X, k, report=report, **options, **extra))
-    smallest = int(np.bincount(labels).min())
+    found = method.load()(X, k, report=report, **options, **extra)
+    labels = numbered(found)
+    smallest = int(np.bincount(labels).min()) if found.min() >= 0 else 0
     if len(labels) != len(X) or smallest < k:
         raise ShoalError(
             f"The method {method.name!r} made a group of {smallest} records where {k} are required: a defect of Shoal.",

@@ -1,0 +1,135 @@
+"""Write docs/reference/methods.md from the registry of methods.
+
+Run without arguments to write the page, with ``--check`` to see whether the page on disk is up to date
+(exit code 1 if it is not).
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import re
+import sys
+from pathlib import Path
+
+import shoal
+from shoal.partitioning.registry import Method, Option
+
+PAGE = Path(__file__).resolve().parent / "reference" / "methods.md"
+
+HEAD = """\
+# Methods
+
+<!-- Written by docs/reference.py. Do not edit: change the registry of methods or a docstring. -->
+
+A method takes coordinates of *n* records in *d* columns and a least group size *k*, and returns groups of at
+least *k* records. [Choose a method](../how-to/choose-a-method.md) helps to pick one. In Python,
+`shoal.methods()` has the same facts.
+"""
+
+SOURCES = """\
+## Sources { #sources }
+
+Letters stand for these works in the descriptions below.
+
+- **D**: Josep Domingo-Ferrer, Antoni Martínez-Ballesté, Josep Maria Mateo-Sanz, Francesc Sebé: Efficient
+  multivariate data-oriented microaggregation. The VLDB Journal 15 (2006).
+- **F**: Ana Rodríguez-Hoyos, José Estrada-Jiménez, David Rebollo-Monedero, Ahmad Mohamad Mezher, Javier
+  Parra-Arnau, Jordi Forné: The Fast Maximum Distance to Average Vector (F-MDAV): An algorithm for k-anonymous
+  microaggregation in big data. Engineering Applications of Artificial Intelligence 90 (2020).
+- **K**: Laksamee Khomnotai, Jun-Lin Lin, Zhi-Qiang Peng, Arpita Samanta Santra: Iterative Group Decomposition
+  for Refining Microaggregation Solutions. Symmetry 10 (2018).
+- **S**: Florian Thaeter, Rüdiger Reischuk: Scalable k-anonymous Microaggregation: Exploiting the Tradeoff
+  between Computational Complexity and Information Loss. SECRYPT (2021).
+- **T**: Florian Thaeter: k-anonymous Microaggregation. Dissertation, Universität zu Lübeck (2021).
+"""
+
+
+def page() -> str:
+    """Return the whole page."""
+    methods = shoal.methods()
+    return "\n".join([HEAD, *table(methods), "", SOURCES, *(section(method) for method in methods)])
+
+
+def table(methods: tuple[Method, ...]) -> list[str]:
+    """Return the lines of the table of all methods."""
+    lines = ["| Method | In short | Options |", "|---|---|---|"]
+    for method in methods:
+        options = ", ".join(f"`{option.name}`" for option in method.options)
+        lines.append(f"| [`{method.name}`](#{anchor(method.name)}) | {prose(method.summary)} | {options} |")
+    return lines
+
+
+def section(method: Method) -> str:
+    """Return what the page says of one method."""
+    text = description(method)
+    summary = sentence(prose(method.summary))
+    # Many docstrings begin with the summary.
+    told = summary.rstrip(".").lower() in text.lower()
+    parts = [
+        f"## `{method.name}` {{ #{anchor(method.name)} }}",
+        text if told else f"{summary}\n\n{text}",
+        "\n".join(
+            [
+                f"- Paper: {prose(method.paper)}",
+                f"- Cost: {prose(method.cost)}",
+                f"- Threads: {'uses `n_jobs`' if method.parallel else 'one'}",
+                *(["- Columns: exactly one"] if method.univariate else []),
+            ]
+        ),
+    ]
+    if method.options:
+        parts.append("\n".join(options_table(method.options)))
+    return "\n\n".join(parts) + "\n"
+
+
+def options_table(options: tuple[Option, ...]) -> list[str]:
+    """Return the lines of the table of a method's options."""
+    lines = ["| Option | Default | Allowed | Meaning |", "|---|---|---|---|"]
+    for option in options:
+        allowed = re.sub(r"('[^']+')", r"`\1`", option.domain)
+        lines.append(f"| `{option.name}` | `{option.default!r}` | {allowed} | {sentence(prose(option.summary))} |")
+    return lines
+
+
+def description(method: Method) -> str:
+    """Return the docstring of the method's function up to its first numpydoc section, as paragraphs."""
+    text = inspect.getdoc(method.load())
+    if not text:
+        raise SystemExit(f"The function of the method {method.name!r} must have a docstring.")
+    return prose(re.split(r"\n\n[^\n]+\n-{3,}\n", text)[0].strip())
+
+
+def anchor(name: str) -> str:
+    """Return the anchor of a method: its name in letters, digits and hyphens."""
+    return name.replace("*", "-star").replace("+", "-plus")
+
+
+def prose(text: str) -> str:
+    """Return text in which the star of MDAV* is not taken for emphasis."""
+    return re.sub(r"(?<!`)\b(MDAV|mdav)\*", r"\1\\*", text)
+
+
+def sentence(text: str) -> str:
+    """Return text with a capital first letter and a full stop."""
+    return text[0].upper() + text[1:] + ("" if text.endswith(".") else ".")
+
+
+def main() -> int:
+    """Write the page, or compare it with what is on disk."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if it is stale")
+    check = parser.parse_args().check
+    wanted = page()
+    if not check:
+        PAGE.parent.mkdir(exist_ok=True)
+        PAGE.write_text(wanted, encoding="utf-8")
+        return 0
+    if PAGE.exists() and PAGE.read_text(encoding="utf-8") == wanted:
+        return 0
+    print("docs/reference/methods.md is stale: run python docs/reference.py", file=sys.stderr)
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
