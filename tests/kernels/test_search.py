@@ -293,7 +293,7 @@ def test_double_precision_screening_is_exact_as_well(data):
     for d in (1, 6):
         rng = np.random.default_rng(d)
         X = data(rng, 129, d)
-        points = search.empty_points(X, dtype=np.float64)
+        points = search.new_points(X, dtype=np.float64)
         search.put_all(points, np.arange(len(X)))
         plain = Plain(X)
         for i in range(0, len(X), 7):

@@ -130,23 +130,29 @@ def put_all(points, rows):  # type: ignore[no-untyped-def]
 
 
 @kernel
+def take_out(points, i):  # type: ignore[no-untyped-def]
+    """Remove row i; the last slot moves into its place, so that the present points stay dense."""
+    slot = points.slots[i]
+    last = points.present[0] - 1
+    b, p = slot // BLOCK, slot % BLOCK
+    bl, pl = last // BLOCK, last % BLOCK
+    for j in range(points.X.shape[1]):
+        points.blocks[b, j, p] = points.blocks[bl, j, pl]
+        add_at_length(points.total, j, -points.X[i, j])
+    points.low[b, p] = points.low[bl, pl]
+    points.high[b, p] = points.high[bl, pl]
+    moved = points.ids[last]
+    points.ids[slot] = moved
+    points.slots[moved] = slot
+    points.slots[i] = -1
+    points.present[0] = last
+
+
+@kernel
 def drop(points, rows):  # type: ignore[no-untyped-def]
-    """Remove `rows`; the last slot moves into each hole, so that the present points stay dense."""
+    """Remove `rows`."""
     for i in rows:
-        slot = points.slots[i]
-        last = points.present[0] - 1
-        b, p = slot // BLOCK, slot % BLOCK
-        bl, pl = last // BLOCK, last % BLOCK
-        for j in range(points.X.shape[1]):
-            points.blocks[b, j, p] = points.blocks[bl, j, pl]
-            add_at_length(points.total, j, -points.X[i, j])
-        points.low[b, p] = points.low[bl, pl]
-        points.high[b, p] = points.high[bl, pl]
-        moved = points.ids[last]
-        points.ids[slot] = moved
-        points.slots[moved] = slot
-        points.slots[i] = -1
-        points.present[0] = last
+        take_out(points, i)
 
 
 @kernel
@@ -324,34 +330,54 @@ def by_distance(X, rows, query):  # type: ignore[no-untyped-def]
     return ids
 
 
-def empty_points(X: Array, like: Array | None = None, dtype: type = np.float32) -> Points:
+@kernel
+def empty_points(X, lowest, highest, sample, unit, tiny):  # type: ignore[no-untyped-def]
+    """Return a set over the rows of X, none present, for points that lie between `lowest` and `highest`.
+
+    Parameters
+    ----------
+    X : float64[n, d]
+    lowest, highest : float64[d]
+        What screening is scaled to.
+    sample : float32[0] or float64[0]
+        Whose type the screening copy has.
+    unit, tiny : float
+        Half the distance from 1 to the next number of that type, and a number close to its smallest.
+    """
+    n, d = X.shape
+    centre = lowest + 0.5 * (highest - lowest)
+    widest = 0.0
+    for j in range(d):
+        widest = max(widest, highest[j] - lowest[j])
+    exponent = math.frexp(widest)[1] if widest > 0 else 0
+    nblocks = (n + BLOCK - 1) // BLOCK
+    scales = np.array([2.0**-exponent, 1.01 * (d + 8) * unit, 0.505 * (d + 4) * unit, d * tiny])
+    return Points(
+        X,
+        np.zeros((nblocks, d, BLOCK), sample.dtype),
+        np.zeros((nblocks, BLOCK), sample.dtype),
+        np.zeros((nblocks, BLOCK), sample.dtype),
+        np.zeros(n, np.int64),
+        np.full(n, -1, np.int64),
+        centre,
+        np.zeros((4, d)),
+        np.zeros(1, np.int64),
+        scales,
+    )
+
+
+def new_points(X: Array, like: Array | None = None, dtype: type = np.float32) -> Points:
     """Return a set over the rows of X with none of them present.
 
     Parameters
     ----------
     X : float64[n, d]
     like : float64[m, d], optional
-        Where the points will lie, if X is yet to be filled (its range is what screening is scaled to).
+        Where the points will lie, if X is yet to be filled.
     dtype : type
         Precision of the screening copy.
     """
-    n, d = X.shape
     seen = X if like is None else like
-    lowest, highest = seen.min(axis=0), seen.max(axis=0)
-    centre = lowest + 0.5 * (highest - lowest)
-    widest = float((highest - lowest).max())
-    exponent = math.frexp(widest)[1] if widest > 0 else 0
-    unit, tiny = UNIT[np.dtype(dtype)], TINY[np.dtype(dtype)]
-    nblocks = (n + BLOCK - 1) // BLOCK
-    return Points(
-        X=X,
-        blocks=np.zeros((nblocks, d, BLOCK), dtype),
-        low=np.zeros((nblocks, BLOCK), dtype),
-        high=np.zeros((nblocks, BLOCK), dtype),
-        ids=np.zeros(n, np.int64),
-        slots=np.full(n, -1, np.int64),
-        centre=centre,
-        total=np.zeros((4, d)),
-        present=np.zeros(1, np.int64),
-        scales=np.array([2.0**-exponent, 1.01 * (d + 8) * unit, 0.505 * (d + 4) * unit, d * tiny]),
-    )
+    kind = np.dtype(dtype)
+    points: Points = empty_points(X, seen.min(axis=0), seen.max(axis=0), np.empty(0, kind), UNIT[kind], TINY[kind])
+    return points

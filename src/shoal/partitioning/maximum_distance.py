@@ -14,15 +14,16 @@ from typing import Any, Literal
 
 import numpy as np
 
-from shoal.partitioning.pool import Groups, Pool, cost_of, members, square_distance, square_distances
+from shoal.kernels import star as _star_kernels
+from shoal.partitioning.pool import Groups, Pool, cost_of, members, square_distances
 from shoal.progress import Progress, silent
 
 Array = np.ndarray[Any, Any]
 Closest = Literal["mean", "record", "cost"]
 Growth = Callable[[Pool, Groups, int, int], None]
-Closeness = Callable[[int], tuple[float, int]]
-Taking = Callable[[Array, int], None]
 
+# Seeds of MDAV* between two reports of progress.
+STEPS = 2000
 GAMMAS = tuple(i / 10 for i in range(21))
 
 
@@ -45,38 +46,9 @@ def nearest_to_mean(pool: Pool, groups: Groups, seed: int, k: int) -> None:
         groups.extend(group, row)
 
 
-def assign_leftovers(pool: Pool, groups: Groups, closest: Closeness | None = None, take: Taking | None = None) -> None:
-    """Give the records that are left to their closest groups, one by one: always the one closest to its group.
-
-    Parameters
-    ----------
-    pool, groups
-        `pool` holds fewer than k records; it is emptied.
-    closest : callable, optional
-        Gives (distance, group) for a row (default: by the mean of the group). The distance must be at
-        least half the squared distance to the group's mean or its nearest record, so that only groups
-        that changed close by are looked at again.
-    take : callable, optional
-        Moves rows from the pool to a group, in place of the plain way.
-    """
-    closest = closest or (lambda row: groups.nearest(pool.X[row]))
-    rows = pool.rows()
-    found = [closest(row) for row in rows]
-    distance, group = np.array([f[0] for f in found]), np.array([f[1] for f in found], np.int64)
-    while len(rows):
-        first = int(np.argmin(distance))
-        row, target = rows[first], int(group[first])
-        if take is None:
-            pool.remove(np.array([row]))
-            groups.extend(target, np.array([row]))
-        else:
-            take(np.array([row]), target)
-        rows, distance, group = (np.delete(array, first) for array in (rows, distance, group))
-        P = pool.X[rows]
-        nearby = square_distances(P, groups.means[target]) <= 2 * distance
-        nearby |= square_distances(P, pool.X[row]) <= distance
-        for i in np.flatnonzero(nearby | (group == target)):
-            distance[i], group[i] = closest(rows[i])
+def assign_leftovers(pool: Pool, groups: Groups) -> None:
+    """Give the records that are left to the groups with the nearest means: always the one nearest to its group."""
+    _star_kernels.place_leftovers(groups.building(pool), _star_kernels.BY_MEAN)
 
 
 def outermost_first(pool: Pool, centre: Array) -> Iterator[int]:
@@ -245,11 +217,13 @@ def v_mdav(
 
 def _extend(pool: Pool, groups: Groups, group: int, members: Array, k: int, gamma: float) -> None:
     """Let a new group of V-MDAV take in records from the pool."""
-    outside = [_nearest_one(pool, int(row)) for row in members]
+    # (squared distance, neighbour, member), or a lower bound with neighbour -1: few of them are ever measured.
+    outside = [(*pool.nearest_or_bound(pool.X[row]), int(row)) for row in members]
     while pool.count > 0 and groups.sizes[group] < 2 * k - 1:
-        # A neighbour that has been taken in since is looked up again.
-        outside = [o if o[1] in pool else _nearest_one(pool, o[2]) for o in outside]
-        inner, row, _ = min(outside)
+        heapq.heapify(outside)
+        while outside[0][1] < 0 or outside[0][1] not in pool:
+            heapq.heapreplace(outside, _nearest_one(pool, outside[0][2]))
+        inner, row, _ = outside[0]
         own = _nearest_one(pool, row)
         if not inner < gamma * own[0]:
             return
@@ -260,7 +234,7 @@ def _extend(pool: Pool, groups: Groups, group: int, members: Array, k: int, gamm
 
 def _nearest_one(pool: Pool, row: int) -> tuple[float, int, int]:
     """Return (squared distance, neighbour, row) of the pool's record nearest to `row`, infinity if none."""
-    ids, squares = pool.nearest_distances(pool.X[row], 1, skip=row, spare=60)
+    ids, squares = pool.nearest_distances(pool.X[row], 1, skip=row)
     return (float(squares[0]), int(ids[0]), row) if len(ids) else (inf, row, row)
 
 
@@ -271,7 +245,7 @@ def mdav_star(X: Array, k: int, *, closest: Closest = "mean", report: Progress =
     the increase of its squared error. Extension needs a group and more than k unassigned records;
     equal costs make a new group.
     """
-    return _MdavStar(X, k, closest).run(1.0, pairs=False, report=report)
+    return _star(X, k, 1.0, False, closest, report)
 
 
 def mdav_star_gamma(
@@ -290,68 +264,23 @@ def mdav_star_gamma(
     """
 
     def run(factor: float, told: Progress) -> Array:
-        return _MdavStar(X, k, closest).run(factor, pairs=True, report=told)
+        return _star(X, k, factor, True, closest, told)
 
     return _best_gamma(run, X, n_jobs, report) if gamma == "best" else run(gamma, report)
 
 
-class _MdavStar:
+def _star(X: Array, k: int, gamma: float, pairs: bool, closest: Closest, report: Progress) -> Array:
     """One run of MDAV* or MDAV*-gamma."""
-
-    def __init__(self, X: Array, k: int, closest: Closest) -> None:
-        self.X, self.k, self.closest = X, k, closest
-        self.pool, self.groups = Pool(X), Groups(X, k)
-        self.assigned = Pool(X, np.empty(0, np.int64))
-
-    def run(self, gamma: float, *, pairs: bool, report: Progress) -> Array:
-        X, k, pool, groups = self.X, self.k, self.pool, self.groups
-        for r in outermost_first(pool, pool.mean()):
-            if pool.count < k:
-                break
-            rows = pool.nearest(X[r], k - 1, skip=r, spare=2 * k + 20)
-            group = self._closest(r)[1] if groups.count and pool.count > k else -1
-            if group >= 0 and self._extends(r, rows, group, gamma, pairs):
-                self._take(np.array([r]), group)
-            else:
-                self._take(np.append(r, rows), -1)
-            report(1 - pool.count / len(X))
-        assign_leftovers(pool, groups, self._closest, self._take)
-        return groups.labels
-
-    def _extends(self, r: int, rows: Array, group: int, gamma: float, pairs: bool) -> bool:
-        """Whether r had better join `group` than found a group with its neighbours `rows`."""
-        X, k, groups = self.X, self.k, self.groups
-        second = int(rows[0])
-        m = int(groups.sizes[group])
-        joined = (m / (m + 1)) * square_distance(X[r], groups.means[group])
-        new = cost_of(X, np.append(r, rows)) / k
-        others = self.pool.nearest(X[second], k - 1, skip=r, other=second, spare=2 * k + 20)
-        if (joined + cost_of(X, np.append(second, others))) / (k + 1) < gamma * new:
-            return True
-        if not pairs:
-            return False
-        mean = groups.mean_with(group, r)
-        both = joined + ((m + 1) / (m + 2)) * square_distance(X[second], mean)
-        return both / 2 < new
-
-    def _closest(self, row: int) -> tuple[float, int]:
-        """Return the distance to the closest group, as `closest` defines it, and the group."""
-        x, groups = self.X[row], self.groups
-        if self.closest == "mean":
-            return groups.nearest(x)
-        if self.closest == "cost":
-            return groups.cheapest(x)
-        ids, squares = self.assigned.nearest_distances(x, 1)
-        return float(squares[0]), int(groups.labels[ids[0]])
-
-    def _take(self, rows: Array, group: int) -> None:
-        self.pool.remove(rows)
-        if group < 0:
-            self.groups.open(rows)
-        else:
-            self.groups.extend(group, rows)
-        if self.closest == "record":
-            self.assigned.add(rows)
+    pool, groups = Pool(X), Groups(X, k)
+    by = {"mean": _star_kernels.BY_MEAN, "record": _star_kernels.BY_RECORD, "cost": _star_kernels.BY_COST}[closest]
+    building = groups.building(pool, records=closest == "record")
+    seeds = np.argsort(-square_distances(X, pool.mean()), kind="stable")
+    position = 0
+    while position < len(seeds):
+        position = _star_kernels.star_steps(building, seeds, position, STEPS, k, gamma, pairs, by)
+        report(1 - pool.count / len(X))
+    _star_kernels.place_leftovers(building, by)
+    return groups.labels
 
 
 def _best_gamma(run: Callable[[float, Progress], Array], X: Array, n_jobs: int, report: Progress) -> Array:

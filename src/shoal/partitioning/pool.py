@@ -13,6 +13,7 @@ import numpy as np
 
 from shoal.kernels import groups as _groups
 from shoal.kernels import search as _search
+from shoal.kernels.star import Building
 
 Array = np.ndarray[Any, Any]
 NONE = -1
@@ -41,7 +42,7 @@ class Pool:
 
     def __init__(self, X: Array, rows: Array | None = None, like: Array | None = None) -> None:
         self.X = X
-        self._points = _search.empty_points(X, like)
+        self._points = _search.new_points(X, like)
         self._ball: Ball | None = None
         # Relative error of a computed distance, with room to spare.
         self._margin = (X.shape[1] + 8) * 2.0**-51
@@ -118,18 +119,34 @@ class Pool:
         self._ball = Ball(query.copy(), np.append(ids, left_out) if left_out else ids, radius)
         return ids[:m], squares[:m]
 
+    def nearest_or_bound(self, query: Array) -> tuple[float, int]:
+        """Return the squared distance to the nearest row and that row if the last ball proves it, at no cost.
+
+        Else the row is -1, and the distance is a lower bound for it.
+        """
+        near = self._from_ball(query, 1, NONE, NONE)
+        if near is not None and len(near[0]):
+            return float(near[1][0]), int(near[0][0])
+        room = 0.0 if self._ball is None or near is not None else max(0.0, self._room(self._ball, query))
+        return room * room * (1 - self._margin), NONE
+
+    def _room(self, ball: Ball, query: Array) -> float:
+        """Return a distance from `query` within which every present point is in the ball (it may be negative)."""
+        # The absolute margin is for squares so small that they are rounded off (subnormal).
+        room = ball.radius * (1 - self._margin) - 8 * sqrt(len(query)) * 2.0**-537
+        if room == inf:
+            return inf
+        step = query - ball.pivot
+        return room - sqrt(float(step @ step)) * (1 + self._margin)
+
     def _from_ball(self, query: Array, m: int, skip: int, other: int) -> tuple[Array, Array] | None:
         """Answer a search from the last ball, or return None if that cannot be proven right."""
         ball = self._ball
         if ball is None:
             return None
-        # The absolute margin is for squares so small that they are rounded off (subnormal).
-        room = ball.radius * (1 - self._margin) - 8 * sqrt(len(query)) * 2.0**-537
-        if room < inf:
-            step = query - ball.pivot
-            room -= sqrt(float(step @ step)) * (1 + self._margin)
-            if room <= 0:
-                return None
+        room = self._room(ball, query)
+        if room <= 0:
+            return None
         ids, squares = _search.scan_rows(self._points, ball.ids, query, m, skip, other)
         if room == inf or (len(ids) == m and sqrt(squares[-1]) * (1 + self._margin) < room):
             return ids, squares
@@ -150,17 +167,22 @@ class Groups:
         n, d = X.shape
         capacity = max(1, n // k)
         self.X = X
-        self.count = 0
+        self._count = np.zeros(1, np.int64)
         self.labels = np.full(n, NONE, np.int64)
         self.sizes = np.zeros(capacity, np.int64)
         self.means = np.zeros((capacity, d))
         self._totals = np.zeros((capacity, 2, d))
         self._centres: Pool | None = None
 
+    @property
+    def count(self) -> int:
+        """How many groups there are."""
+        return int(self._count[0])
+
     def open(self, rows: Array) -> int:
         """Make a group of `rows` and return its number."""
         group = self.count
-        self.count += 1
+        self._count[0] += 1
         self._join(group, rows)
         if self._centres is not None:
             self._centres.add(np.array([group]))
@@ -192,24 +214,27 @@ class Groups:
             self._centres = Pool(self.means, np.arange(self.count), like=self.X)
         return self._centres
 
-    def cheapest(self, x: Array) -> tuple[float, int]:
-        """Return the least increase of squared error when x joins a group, and that group."""
-        increase, group = _groups.cheapest_group(self.means, self.sizes, self.count, x)
-        return float(increase), int(group)
+    def building(self, pool: Pool, *, records: bool = False) -> Building:
+        """Return these groups and the unassigned records of `pool` as kernels take them; the arrays are shared.
 
-    def mean_with(self, group: int, row: int) -> Array:
-        """Return the mean that a group would have with one more record."""
-        total = self._totals[group].copy()
-        mean: Array = _groups.mean_with(total, self.sizes[group], self.X[row])
-        return mean
+        Parameters
+        ----------
+        pool : Pool
+        records : bool
+            Whether the assigned records are searched as well (there must be none yet).
+        """
+        return Building(
+            pool=pool._points,
+            assigned=_search.new_points(self.X if records else self.X[:0], like=self.X),
+            centres=self._centre_pool()._points,
+            labels=self.labels,
+            sizes=self.sizes,
+            totals=self._totals,
+            groups=self._count,
+        )
 
     def _join(self, group: int, rows: Array) -> None:
         _groups.join(self.X, rows, group, self.labels, self._totals, self.sizes, self.means)
-
-
-def square_distance(a: Array, b: Array) -> float:
-    """Return the squared distance of two points, summed coordinate by coordinate."""
-    return float(_search.square_distance(a[None, :], 0, b))
 
 
 def square_distances(P: Array, q: Array) -> Array:
