@@ -303,7 +303,7 @@ def ona(X, k, rng):
 
 
 def kmeans_plus_plus(X, m, rng):
-    """Rows of m centres, fewer if there are fewer different records: the first by rng.integers(n), then by rng.random()."""
+    """Rows of m centres (fewer if not so many records differ): rng.integers(n), then one rng.random() each."""
     centres = [int(rng.integers(len(X)))]
     near = sqdist(X, X[centres[0]])
     while len(centres) < m and np.any(near > 0):

@@ -13,7 +13,7 @@ import pytest
 
 import shoal
 from shoal.errors import DatasetNotFoundError
-from shoal.partitioning.run import choose
+from shoal.partitioning.choice import choose
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -159,6 +159,6 @@ def test_methods_named_in_the_guides_exist():
 
 def test_what_the_guide_says_of_auto():
     """docs/how-to/choose-a-method.md: ten columns, one thread."""
-    assert choose(39_000, 10).method == "mdav*-gamma"
-    assert choose(41_000, 10).method == choose(180_000, 10).method == "mdav*"
-    assert choose(185_000, 10).method == "mondrian-v2d"
+    sizes = (17_000, 19_000, 29_000, 31_000, 128_000, 130_000, 1_000_000, 1_100_000)
+    chosen = ["pcl", "ona*-gamma", "ona*-gamma", "ona*", "ona*", "mona-2d", "mona-2d", "mondrian-v2d"]
+    assert [choose(n, 10, 5).method for n in sizes] == chosen

@@ -59,6 +59,8 @@ def test_parameters_are_left_alone():
         "method": "mdav*-gamma",
         "standardize": True,
         "options": {"gamma": 0.5},
+        "refine": "tfrp2",
+        "time_limit": None,
         "random_state": np.random.default_rng(1),
         "n_jobs": 1,
         "progress": None,
@@ -315,16 +317,17 @@ def test_standardized_labels_are_those_of_partition_on_scaled_data():
 
 
 def test_the_method_that_was_run_is_named():
-    assert Microaggregator(k=4).fit(blobs()).method_ == "mdav*-gamma"
+    assert Microaggregator(k=4).fit(blobs()).method_ == "pcl"
+    assert Microaggregator(k=4).fit(blobs()[:20]).method_ == "exact"
     assert Microaggregator(k=4).fit(blobs(d=1)).method_ == "univariate"
     for method in ("mdav", "mondrian-v", "cbfs-nc"):
         assert Microaggregator(k=4, method=method).fit(blobs()).method_ == method
 
 
 def test_auto_is_what_it_names():
-    from shoal.partitioning.run import choose
+    from shoal.partitioning.choice import choose
 
-    choice = choose(90, 3)
+    choice = choose(90, 3, 4)
     auto = Microaggregator(k=4).fit(blobs())
     named = Microaggregator(k=4, method=auto.method_, options=choice.options).fit(blobs())
     assert auto.method_ == choice.method

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from shoal.errors import DisclosureWarning, ShoalError
     from shoal.estimator import Microaggregator
     from shoal.measure.loss import information_loss
-    from shoal.partitioning.registry import methods
-    from shoal.partitioning.run import partition
+    from shoal.partitioning.registry import methods, refinements
+    from shoal.partitioning.run import partition, refine
 
 __version__ = "0.1.0"
 
@@ -25,6 +25,8 @@ _HOME = {
     "information_loss": "shoal.measure.loss",
     "methods": "shoal.partitioning.registry",
     "partition": "shoal.partitioning.run",
+    "refine": "shoal.partitioning.run",
+    "refinements": "shoal.partitioning.registry",
 }
 _MODULES = ("datasets", "measure")
 
@@ -38,6 +40,8 @@ __all__ = [
     "measure",
     "methods",
     "partition",
+    "refine",
+    "refinements",
 ]
 
 

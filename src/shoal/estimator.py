@@ -25,13 +25,16 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
     k : int, default 5
         Least number of records in a group.
     method : str, default "auto"
-        A name from :func:`shoal.methods`, or ``"auto"``: a method of low loss that should end within about
-        a minute.
+        A name from :func:`shoal.methods`, or ``"auto"``: the lowest loss that is expected within `time_limit`.
     standardize : bool, default True
         Whether columns are brought to mean 0 and variance 1 before records are compared. What is
         published stays in the units of the data.
     options : dict or None, default None
         Options of the method, such as ``{"gamma": "best"}``.
+    refine : str or None, default None
+        A name from :func:`shoal.refinements`, to make the result of the method better.
+    time_limit : float or None, default None
+        For ``"auto"``: about how many seconds it may take (None: 60).
     random_state : int, numpy.random.Generator or None
         Seed of methods that draw at random.
     n_jobs : int or None
@@ -74,6 +77,8 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         *,
         standardize: bool = True,
         options: dict[str, Any] | None = None,
+        refine: str | None = None,
+        time_limit: float | None = None,
         random_state: int | np.random.Generator | None = None,
         n_jobs: int | None = None,
         progress: Progress | None = None,
@@ -82,6 +87,8 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         self.method = method
         self.standardize = standardize
         self.options = options
+        self.refine = refine
+        self.time_limit = time_limit
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.progress = progress
@@ -133,7 +140,7 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         given = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
         k = door.group_size(self.k, len(given), caller)
         n_jobs = door.threads(self.n_jobs, caller)
-        door.generator(self.random_state, caller)
+        rng = door.generator(self.random_state, caller)
         door.reporter(self.progress, caller)
         if not isinstance(self.standardize, bool | np.bool_):
             raise OptionError(f"The 'standardize' option of {caller} must be True or False. Got {self.standardize!r}.")
@@ -146,9 +153,9 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         compared = standardized(data) if self.standardize else data
         door.check_magnitude(compared, f"The 'X' of {caller}")
         shape = (compared.shape[0], compared.shape[1])
-        method, options = resolve(self.method, self.options or {}, shape)
-        self.labels_ = run(compared, k, method, options, n_jobs, self.progress)
-        self.method_ = method.name
+        job = resolve(self.method, self.options or {}, self.refine, self.time_limit, shape, k)
+        self.labels_ = run(compared, k, job, rng, n_jobs, self.progress)
+        self.method_ = job.method.name
         self.cluster_centers_ = group_means(data, self.labels_)
         self.information_loss_ = information_loss(compared, self.labels_)
         return np.asarray(given)

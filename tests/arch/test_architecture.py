@@ -264,7 +264,7 @@ def test_numba_is_spoken_to_in_one_place_only(path):
             assert node.arg != "fastmath"
             assert not (compiled and node.arg == "parallel")
         if isinstance(node, ast.FunctionDef) and compiled:
-            assert {ast.unparse(decorator) for decorator in node.decorator_list} <= {"kernel"}, node.name
+            assert {ast.unparse(decorator) for decorator in node.decorator_list} <= {"kernel", "inlined"}, node.name
 
 
 def test_the_house_decorator_does_what_it_says():
@@ -301,6 +301,8 @@ def test_every_registered_method_is_what_its_entry_says(method):
     del keywords["report"]
     assert ("n_jobs" in keywords) == method.parallel
     keywords.pop("n_jobs", None)
+    assert ("rng" in keywords) == method.random
+    keywords.pop("rng", None)
     assert keywords == {option.name: option.default for option in method.options}
 
 

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 import naive
+import naive_lloyd
 import shoal
 from invariants import check_partition
 from partitioning.strategies import cases
@@ -22,21 +24,28 @@ VARIANTS = {
     "mondrian": [{}, {"whole": "2k-1"}],
     "mondrian-v": [{}, {"whole": "2k-1"}],
     "mondrian-v2d": [{}, {"whole": "2k-1", "weight": 2.0}],
+    "ona*-gamma": [{"gamma": 0.0}, {"gamma": 1.0}, {"gamma": 1.5}],
+    "mona": [{"rho": 0.0}, {"rho": 0.6}, {"rho": 0.8}, {"rho": 1.0}],
+    "mona-2d": [{"rho": 0.0}, {"rho": 0.7}, {"rho": 1.0}],
 }
+ORACLES = {**naive.ORACLES, **naive_lloyd.ORACLES}
+# Optimal flows and optimal partitions are not unique: these are compared by cost, in tests of their own.
+ELSEWHERE = {"pcl", "exact", "mu-approx"}
 ALL = [(m.name, options) for m in shoal.methods() for options in VARIANTS.get(m.name, [{}])]
 
 
 def test_every_method_has_an_oracle():
-    assert {m.name for m in shoal.methods()} == set(naive.ORACLES)
+    assert {m.name for m in shoal.methods()} - ELSEWHERE == set(ORACLES) | set(naive_lloyd.RANDOM_ORACLES)
+    assert {r.name for r in shoal.refinements()} == set(naive_lloyd.REFINEMENTS)
 
 
-@pytest.mark.parametrize(("method", "options"), [a for a in ALL if a[0] != "univariate"], ids=str)
+@pytest.mark.parametrize(("method", "options"), [a for a in ALL if a[0] in ORACLES and a[0] != "univariate"], ids=str)
 @given(case=cases())
 def test_labels_are_those_of_the_oracle(method, options, case):
     _, X, k = case
     labels = shoal.partition(X, k, method, **options)
     check_partition(labels, len(X), k)
-    np.testing.assert_array_equal(labels, naive.ORACLES[method](X, k, **options))
+    np.testing.assert_array_equal(labels, ORACLES[method](X, k, **options))
 
 
 @given(case=cases(one_column=True))
@@ -47,9 +56,37 @@ def test_univariate_labels_are_those_of_the_oracle(case):
     np.testing.assert_array_equal(labels, naive.univariate(X, k))
 
 
-@pytest.mark.parametrize("method", ["v-mdav", "mdav*-gamma"])
+@pytest.mark.parametrize("method", ["v-mdav", "mdav*-gamma", "ona*-gamma"])
 @given(case=cases(most_records=30, most_columns=4, largest_k=6))
 def test_best_gamma_is_that_of_the_oracle(method, case):
     _, X, k = case
     labels = shoal.partition(X, k, method, gamma="best", n_jobs=2)
-    np.testing.assert_array_equal(labels, naive.ORACLES[method](X, k, gamma="best"))
+    np.testing.assert_array_equal(labels, ORACLES[method](X, k, gamma="best"))
+
+
+@pytest.mark.parametrize("method", naive_lloyd.RANDOM_ORACLES)
+@given(case=cases(most_records=60, most_columns=6, largest_k=10), seed=st.integers(0, 2**32 - 1))
+def test_a_random_start_is_that_of_the_oracle(method, case, seed):
+    _, X, k = case
+    labels = shoal.partition(X, k, method, n_init=1, random_state=seed)
+    check_partition(labels, len(X), k)
+    own = np.random.default_rng(seed).spawn(1)[0]
+    np.testing.assert_array_equal(labels, naive_lloyd.RANDOM_ORACLES[method](X, k, own))
+
+
+@pytest.mark.parametrize("refinement", naive_lloyd.REFINEMENTS)
+@given(
+    case=cases(most_records=60, most_columns=6, largest_k=10),
+    start=st.sampled_from(["mdav", "cbfs", "mst", "mondrian"]),
+)
+def test_refinements_are_those_of_the_oracle_never_worse_and_settled(refinement, case, start):
+    _, X, k = case
+    before = shoal.partition(X, k, start)
+    after = shoal.refine(X, before, k, refinement)
+    check_partition(after, len(X), k)
+    np.testing.assert_array_equal(after, naive_lloyd.REFINEMENTS[refinement](X, k, before))
+    np.testing.assert_array_equal(after, shoal.partition(X, k, start, refine=refinement))
+    costs = [naive.total_cost(X, naive_lloyd.groups_of(labels)) for labels in (before, after)]
+    assert costs[1] <= costs[0]
+    if refinement != "tfrp2":  # which is one pass by definition
+        np.testing.assert_array_equal(shoal.refine(X, after, k, refinement), after)

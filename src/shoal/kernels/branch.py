@@ -1,11 +1,11 @@
 """Enumeration of good groups, and of the partitions made of them. Groups are bit masks of at most 62 records.
 
-For groups of s records put w_ij = D_ij / s - (pi_i + pi_j) / (s - 1), with D the squared distances and pi a price a
-record. The squared error of a group less the prices of its members is then the sum of w over its pairs.
-Taking away the member with the largest sum of w to the others, which is at least twice the average, leaves a group whose sum
-is at most (s - 2) / s of what it was. So a group whose sum is at most R grows, record by record, through
-groups of m whose sum is at most R m (m - 1) / (s (s - 1)); and as the record added last is the one with the largest
-sum (the highest row on ties), it grows in one way only.
+For groups of s records put w_ij = D_ij / s - (pi_i + pi_j) / (s - 1), with D the squared distances and pi a
+price a record. The squared error of a group less the prices of its members is then the sum of w over its
+pairs. Taking away the member with the largest sum of w to the others, which is at least twice the average,
+leaves a group whose sum is at most (s - 2) / s of what it was. So a group whose sum is at most R grows,
+record by record, through groups of m whose sum is at most R m (m - 1) / (s (s - 1)); and as the record
+added last is the one with the largest sum (the highest row on ties), it grows in one way only.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.kernels.jit import kernel
+
+MEMORY_BITS = 20
 
 
 @kernel
@@ -131,22 +133,39 @@ def groups_below(W, halves, size, first, limit, budget, masks, values):  # type:
 
 
 @kernel
-def cheapest_cover(masks, values, starts, first, everything, wanted, limit, chosen):  # type: ignore[no-untyped-def]
+def _known(seen, worth, mask, level, total):  # type: ignore[no-untyped-def]
+    """Whether the records of `mask` were covered by `level` groups before at no higher total; note it if not.
+
+    The memory has one place for each value of a hash, and what was there before is forgotten.
+    """
+    key = (np.uint64(mask) * np.uint64(64) + np.uint64(level)) * np.uint64(0x9E3779B97F4A7C15)
+    at = np.int64(key >> np.uint64(64 - MEMORY_BITS))
+    if seen[at, 0] == mask and seen[at, 1] == level and worth[at] <= total:
+        return True
+    seen[at, 0], seen[at, 1], worth[at] = mask, level, total
+    return False
+
+
+@kernel
+def cheapest_cover(groups, first, wanted, limit, memory, chosen):  # type: ignore[no-untyped-def]
     """Find the cheapest partition of all records into `wanted` of the listed groups, one of them given.
+
+    What is left to do depends only on which records are covered, and by how many groups: a set that was
+    reached before at no higher total is not looked at again.
 
     Parameters
     ----------
-    masks : int64[c], values : float64[c]
-        The groups by their lowest record, and by rising value among those with the same.
-    starts : int64[n + 1]
-        Where the groups with each lowest record begin.
+    groups : (int64[c], float64[c], int64[n + 1])
+        Masks and values of the groups, by their lowest record and then by rising value, and where those with
+        each lowest record begin. Values are not negative.
     first : int
         Index of the group that holds record 0.
-    everything : int
-        The mask of all records.
     wanted : int
+        At least 2.
     limit : float
         Only partitions with a sum of values below this one.
+    memory : (int64[2^MEMORY_BITS, 2], float64[2^MEMORY_BITS])
+        What was reached (zeros at first), for calls with the same groups and limits that do not rise.
     chosen : int64[wanted]
         Overwritten with the groups of the best partition, if there is one.
 
@@ -155,43 +174,42 @@ def cheapest_cover(masks, values, starts, first, everything, wanted, limit, chos
     float
         The sum of its values, or `limit` if there is none.
     """
+    masks, values, starts = groups
+    seen, worth = memory
     n = starts.shape[0] - 1
     stack = np.zeros(wanted, np.int64)
     covered = np.zeros(wanted + 1, np.int64)
     total = np.zeros(wanted + 1)
+    lowest = np.zeros(wanted + 1, np.int64)
     stack[0], covered[1], total[1] = first, masks[first], values[first]
-    level = 1
-    best = limit
-    if wanted == 1:
-        if covered[1] == everything and total[1] < best:
-            chosen[0] = first
-            best = total[1]
-        return best
-    low = _lowest_free(covered[1], n)
-    stack[1] = starts[low] if low < n else starts[n]
-    while True:
-        at = stack[level]
-        low = _lowest_free(covered[level], n)
+    level, best = 1, limit
+    lowest[1] = _lowest_free(covered[1], n)
+    stack[1] = starts[lowest[1]]
+    while level > 0:
+        at, low = stack[level], lowest[level]
         if low == n or at >= starts[low + 1] or total[level] + values[at] >= best:
             level -= 1
-            if level == 0:
-                return best
             stack[level] += 1
             continue
+        mask = covered[level] | masks[at]
         if masks[at] & covered[level]:
             stack[level] += 1
             continue
-        covered[level + 1] = covered[level] | masks[at]
+        covered[level + 1] = mask
         total[level + 1] = total[level] + values[at]
+        low = _lowest_free(mask, n)
         if level + 1 == wanted:
-            if covered[level + 1] == everything:
+            if low == n:
                 best = total[level + 1]
                 chosen[:] = stack
             stack[level] += 1
-            continue
-        level += 1
-        low = _lowest_free(covered[level], n)
-        stack[level] = starts[low] if low < n else starts[n]
+        elif _known(seen, worth, mask, level + 1, total[level + 1]):
+            stack[level] += 1
+        else:
+            level += 1
+            lowest[level] = low
+            stack[level] = starts[low]
+    return best
 
 
 @kernel
@@ -223,7 +241,8 @@ def polish(D, labels, sizes, k):  # type: ignore[no-untyped-def]
         for j in range(n):
             reach[i, labels[j]] += D[i, j]
         inner[labels[i]] += 0.5 * reach[i, labels[i]]
-    while True:
+    # Each step gains, but rounding could make a circle of very small ones.
+    for _ in range(50 * n):
         best, a, b = -1e-12 * np.sum(inner / sizes), -1, -1
         for i in range(n):
             p = labels[i]
@@ -260,3 +279,74 @@ def _move(D, reach, inner, sizes, labels, i, target):  # type: ignore[no-untyped
     sizes[source] -= 1
     sizes[target] += 1
     labels[i] = target
+
+
+@kernel
+def descend(D, prices, inside, least, most, gain):  # type: ignore[no-untyped-def]
+    """Add, drop or exchange a record, whichever is best, while the reduced cost of a group falls.
+
+    Parameters
+    ----------
+    D : float64[n, n]
+    prices : float64[n]
+    inside : bool[c, n]
+        Who is in each group; overwritten.
+    least, most : int
+        Allowed sizes.
+    gain : float
+        What a change has to gain at least.
+
+    Returns
+    -------
+    int64[c]
+        Masks of the groups reached.
+    """
+    c, n = inside.shape
+    masks = np.zeros(c, np.int64)
+    for row in range(c):
+        group = inside[row]
+        reach = np.zeros(n)
+        size, value, pairs = 0, 0.0, 0.0
+        for i in range(n):
+            if group[i]:
+                size += 1
+                value += prices[i]
+                for j in range(n):
+                    reach[j] += D[i, j]
+        for i in range(n):
+            if group[i]:
+                pairs += 0.5 * reach[i]
+        for _ in range(10 * n):
+            best, out, into = pairs / size - value - gain, -1, -1
+            for i in range(n):
+                if not group[i]:
+                    if size < most and (pairs + reach[i]) / (size + 1) - value - prices[i] < best:
+                        best, out, into = (pairs + reach[i]) / (size + 1) - value - prices[i], -1, i
+                    continue
+                if size > least and (pairs - reach[i]) / (size - 1) - value + prices[i] < best:
+                    best, out, into = (pairs - reach[i]) / (size - 1) - value + prices[i], i, -1
+                for j in range(n):
+                    if not group[j]:
+                        v = (pairs - reach[i] + reach[j] - D[i, j]) / size - value + prices[i] - prices[j]
+                        if v < best:
+                            best, out, into = v, i, j
+            if out < 0 and into < 0:
+                break
+            if out >= 0:
+                pairs -= reach[out]
+                value -= prices[out]
+                size -= 1
+                group[out] = False
+                for j in range(n):
+                    reach[j] -= D[out, j]
+            if into >= 0:
+                pairs += reach[into]
+                value += prices[into]
+                size += 1
+                group[into] = True
+                for j in range(n):
+                    reach[j] += D[into, j]
+        for i in range(n):
+            if group[i]:
+                masks[row] |= 1 << i
+    return masks

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from shoal.kernels.jit import kernel
-from shoal.kernels.search import scan
+from shoal.kernels.search import nearest_few
 
 
 @kernel
@@ -46,7 +48,7 @@ def renew(points, rows, lists, lengths, members, changed):  # type: ignore[no-un
                 left += 1
         lengths[i] = left
         if left < wanted:
-            ids, _, _, _ = scan(points, points.X[i], lists.shape[1], False, i, -1)
+            ids, _ = nearest_few(points, points.X[i], lists.shape[1], i, np.int64(-1))
             lengths[i] = ids.shape[0]
             lists[i, : ids.shape[0]] = ids
         members[i] = lists[i, :wanted]

@@ -87,6 +87,21 @@ def squared_error(X, labels, groups):  # type: ignore[no-untyped-def]
 
 
 @kernel
+def by_first_appearance(labels, lowest, span):  # type: ignore[no-untyped-def]
+    """Labels from `lowest` to `lowest` + `span` - 1, renumbered 0, 1, .. as they first appear: int64[n]."""
+    numbers = np.full(span, -1, np.int64)
+    result = np.empty(labels.shape[0], np.int64)
+    count = 0
+    for i in range(labels.shape[0]):
+        label = labels[i] - lowest
+        if numbers[label] < 0:
+            numbers[label] = count
+            count += 1
+        result[i] = numbers[label]
+    return result
+
+
+@kernel
 def cheapest_group(means, sizes, count, x):  # type: ignore[no-untyped-def]
     """Least increase of squared error when x joins a group, m / (m + 1) |x - mean|^2, and the first such group."""
     best, least = -1, np.inf

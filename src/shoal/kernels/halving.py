@@ -1,7 +1,7 @@
 """The best division of a few records into two groups.
 
-With the overall mean at the origin and signs +1 for the a records of one group and -1 for the b of the other, the
-division lowers the squared error by n / (4 a b) |y|^2, where y is the signed sum of the records.
+With the overall mean at the origin and signs +1 for the a records of one group and -1 for the b of the
+other, the division lowers the squared error by n / (4 a b) |y|^2, where y is the signed sum of the records.
 """
 
 from __future__ import annotations

@@ -14,3 +14,13 @@ def kernel(function: F) -> F:
     """Compile `function` with the options of the house (no fastmath: sums keep their order)."""
     compiled: Any = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
     return compiled  # type: ignore[no-any-return]
+
+
+def inlined(function: F) -> F:
+    """Make `function` part of each kernel that calls it, instead of a kernel of its own.
+
+    Numba optimises everything that a kernel calls again with it, so that layers of small kernels around a large one
+    multiply the time of the first call.
+    """
+    compiled: Any = numba.njit(cache=True, nogil=True, error_model="numpy", inline="always")(function)
+    return compiled  # type: ignore[no-any-return]

@@ -251,8 +251,8 @@ def scan(points, query, m, furthest, skip, other):  # type: ignore[no-untyped-de
 
     dist = np.empty(m, np.float64)
     ids = np.empty(m, np.int64)
-    size = 0
-    far, far_distance = -1, -1.0
+    size = np.int64(0)  # not a literal, for which helpers would be compiled once more
+    far, far_distance = np.int64(-1), -1.0
     below = points.low.dtype.type(np.inf if m > 0 else -np.inf)
     above = points.low.dtype.type(-np.inf if furthest else np.inf)
     acc = np.empty(BLOCK, points.blocks.dtype)
@@ -306,11 +306,28 @@ def scan(points, query, m, furthest, skip, other):  # type: ignore[no-untyped-de
 
 
 @kernel
+def nearest_one(points, query, skip):  # type: ignore[no-untyped-def]
+    """Squared distance to the nearest present point other than `skip`, and its id (infinity, -1 if there is none)."""
+    # Typed constants: for literals, `scan` would be compiled once more.
+    ids, squares, _, _ = scan(points, query, np.int64(1), np.bool_(False), np.int64(skip), np.int64(-1))
+    if ids.shape[0] == 0:
+        return np.inf, np.int64(-1)
+    return squares[0], ids[0]
+
+
+@kernel
+def nearest_few(points, query, m, skip, other):  # type: ignore[no-untyped-def]
+    """The m nearest present points other than `skip` and `other`: ids and squared distances, nearest first."""
+    ids, squares, _, _ = scan(points, query, np.int64(m), np.bool_(False), np.int64(skip), np.int64(other))
+    return ids, squares
+
+
+@kernel
 def scan_rows(points, rows, query, m, skip, other):  # type: ignore[no-untyped-def]
     """Like `scan`, for the m nearest among those of `rows` that are present."""
     dist = np.empty(m, np.float64)
     ids = np.empty(m, np.int64)
-    size = 0
+    size = np.int64(0)
     for i in rows:
         if points.slots[i] >= 0 and i != skip and i != other:
             size = _offer(dist, ids, size, square_distance(points.X, i, query), i)
@@ -323,7 +340,7 @@ def by_distance(X, rows, query):  # type: ignore[no-untyped-def]
     """Return `rows` in ascending order of (squared distance of X[row] to the query, row)."""
     dist = np.empty(rows.shape[0], np.float64)
     ids = np.empty(rows.shape[0], np.int64)
-    size = 0
+    size = np.int64(0)
     for i in rows:
         size = _offer(dist, ids, size, square_distance(X, i, query), i)
     _into_order(dist, ids, size)
@@ -377,7 +394,27 @@ def new_points(X: Array, like: Array | None = None, dtype: type = np.float32) ->
     dtype : type
         Precision of the screening copy.
     """
+    n, d = X.shape
     seen = X if like is None else like
+    lowest, highest = seen.min(axis=0), seen.max(axis=0)
+    widest = float((highest - lowest).max())
     kind = np.dtype(dtype)
-    points: Points = empty_points(X, seen.min(axis=0), seen.max(axis=0), np.empty(0, kind), UNIT[kind], TINY[kind])
-    return points
+    nblocks = (n + BLOCK - 1) // BLOCK
+    return Points(
+        X=X,
+        blocks=np.zeros((nblocks, d, BLOCK), kind),
+        low=np.zeros((nblocks, BLOCK), kind),
+        high=np.zeros((nblocks, BLOCK), kind),
+        ids=np.zeros(n, np.int64),
+        slots=np.full(n, -1, np.int64),
+        centre=lowest + 0.5 * (highest - lowest),
+        total=np.zeros((4, d)),
+        present=np.zeros(1, np.int64),
+        scales=scales_for(widest, d, UNIT[kind], TINY[kind]),
+    )
+
+
+def scales_for(widest: float, d: int, unit: float, tiny: float) -> Array:
+    """Return the `scales` of points whose widest coordinate spans `widest`."""
+    exponent = math.frexp(widest)[1] if widest > 0 else 0
+    return np.array([2.0**-exponent, 1.01 * (d + 8) * unit, 0.505 * (d + 4) * unit, d * tiny])

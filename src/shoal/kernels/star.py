@@ -10,9 +10,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shoal.kernels.groups import cheapest_group, cost_of, join, mean_with
-from shoal.kernels.jit import kernel
-from shoal.kernels.search import Points, put, scan, scan_rows, square_distance, take_out
+from shoal.kernels.groups import cheapest_group, cost_of, join, mean_of, mean_with
+from shoal.kernels.jit import inlined, kernel
+from shoal.kernels.search import (
+    Points,
+    empty_points,
+    nearest_few,
+    nearest_one,
+    put,
+    put_all,
+    scan_rows,
+    square_distance,
+    take_out,
+)
 
 Array = np.ndarray[Any, Any]
 
@@ -63,20 +73,19 @@ def take(building, rows, group, by):  # type: ignore[no-untyped-def]
     put(building.centres, group)
 
 
-@kernel
+@inlined
 def closest_group(building, i, by):  # type: ignore[no-untyped-def]
     """Distance of row i to its closest group, by the definition `by`, and that group."""
     x = building.pool.X[i]
     if by == BY_COST:
         return cheapest_group(building.centres.X, building.sizes, building.groups[0], x)
     if by == BY_RECORD:
-        ids, squares, _, _ = scan(building.assigned, x, 1, False, -1, -1)
-        return squares[0], building.labels[ids[0]]
-    ids, squares, _, _ = scan(building.centres, x, 1, False, -1, -1)
-    return squares[0], ids[0]
+        square, record = nearest_one(building.assigned, x, np.int64(-1))
+        return square, building.labels[record]
+    return nearest_one(building.centres, x, np.int64(-1))
 
 
-@kernel
+@inlined
 def extends(building, r, rows, near, radius, group, k, gamma, pairs):  # type: ignore[no-untyped-def]
     """Whether r had better join `group` than found a group with its neighbours `rows` (T algorithms 5 and 6).
 
@@ -95,7 +104,7 @@ def extends(building, r, rows, near, radius, group, k, gamma, pairs):  # type: i
     reach = np.sqrt(square_distance(X, second, X[r])) * (1 + margin) + 8 * np.sqrt(X.shape[1]) * 2.0**-537
     proven = others.shape[0] == k - 1 and np.sqrt(squares[-1]) * (1 + margin) + reach < radius * (1 - margin)
     if not proven:
-        others, _, _, _ = scan(building.pool, X[second], k - 1, False, r, second)
+        others, _ = nearest_few(building.pool, X[second], k - 1, r, second)
     members[0] = second
     members[1:] = others
     if (joined + cost_of(X, members)) / (k + 1) < gamma * new:
@@ -124,7 +133,7 @@ def star_steps(building, seeds, position, steps, k, gamma, pairs, by):  # type: 
         if pool.slots[r] < 0:
             continue
         steps -= 1
-        near, squares, _, _ = scan(pool, X[r], k - 1 + spare, False, r, -1)
+        near, squares = nearest_few(pool, X[r], k - 1 + spare, r, np.int64(-1))
         rows = near[: k - 1]
         radius = np.sqrt(squares[-1]) if near.shape[0] == k - 1 + spare else np.inf
         group = -1
@@ -171,3 +180,34 @@ def place_leftovers(building, by):  # type: ignore[no-untyped-def]
                 changed = changed or square_distance(pool.X, rows[p], building.centres.X[target]) <= 2 * distance[p]
             if changed:
                 distance[p], group[p] = closest_group(building, rows[p], by)
+
+
+@kernel
+def star(X, k, gamma, pairs):  # type: ignore[no-untyped-def]
+    """Partition all of a small X by MDAV*; return the labels, groups numbered in order of creation, and their count."""
+    n, d = X.shape
+    lowest, highest = X[0].copy(), X[0].copy()
+    for i in range(n):
+        for j in range(d):
+            lowest[j] = min(lowest[j], X[i, j])
+            highest[j] = max(highest[j], X[i, j])
+    groups = max(1, n // k)
+    sample = np.empty(0, np.float32)
+    building = Building(
+        empty_points(X, lowest, highest, sample, 2.0**-24, 2.0**-120),
+        empty_points(X[:0], lowest, highest, sample, 2.0**-24, 2.0**-120),
+        empty_points(np.zeros((groups, d)), lowest, highest, sample, 2.0**-24, 2.0**-120),
+        np.full(n, -1, np.int64),
+        np.zeros(groups, np.int64),
+        np.zeros((groups, 2, d)),
+        np.zeros(1, np.int64),
+    )
+    everyone = np.arange(n)
+    put_all(building.pool, everyone)
+    mean = mean_of(X, everyone)
+    inward = np.empty(n)
+    for i in range(n):
+        inward[i] = -square_distance(X, i, mean)
+    star_steps(building, np.argsort(inward, kind="mergesort"), 0, n, k, gamma, pairs, BY_MEAN)
+    place_leftovers(building, BY_MEAN)
+    return building.labels, building.groups[0]

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shoal.measure.loss import group_numbers
 from shoal.partitioning import door
 
 
@@ -78,4 +77,4 @@ def average_group_size(labels: Any, k: int) -> float:
 
 
 def _sizes(labels: Any) -> np.ndarray[Any, Any]:
-    return np.bincount(group_numbers(labels))
+    return np.bincount(door.group_numbers(labels))

@@ -179,6 +179,17 @@ def threads(n_jobs: Any, caller: str) -> int:
     return max(1, (os.cpu_count() or 1) + 1 + int(n_jobs))
 
 
+def seconds(time_limit: Any, caller: str) -> float:
+    """Return the time limit in seconds; None is a minute."""
+    if time_limit is None:
+        return 60.0
+    if isinstance(time_limit, bool) or not isinstance(time_limit, int | float) or not time_limit > 0:
+        raise OptionError(
+            f"The 'time_limit' option of {caller} must be None or a positive number of seconds. Got {time_limit!r}."
+        )
+    return float(time_limit)
+
+
 def generator(random_state: Any, caller: str) -> np.random.Generator:
     """Return the random numbers to use: None (fresh), an integer seed, a Generator or a RandomState."""
     if isinstance(random_state, np.random.RandomState):
@@ -201,3 +212,47 @@ def reporter(progress: Any, caller: str) -> Any:
         f"The 'progress' option of {caller} must be None or a callable that takes a number from 0 to 1. "
         f"Got {type(progress).__name__}."
     )
+
+
+def group_numbers(labels: Any, records: int | None = None) -> Array:
+    """Return labels of any kind as numbers from 0 on: int64[n].
+
+    Parameters
+    ----------
+    labels : array-like of shape (n,)
+    records : int, optional
+        How many there must be.
+    """
+    if isinstance(labels, np.ma.MaskedArray):
+        raise DataError("The labels must name a group for every record. Got a masked array.")
+    try:
+        given = np.asarray(labels)
+        if given.dtype.kind in "US" and isinstance(labels, list | tuple):
+            given = np.asarray(labels, dtype=object)  # or a NaN among words would become the word 'nan'
+    except ValueError as error:
+        raise DataError("The labels must be one-dimensional. Got lists of different lengths.") from error
+    if given.ndim != 1 or len(given) == 0 or (records is not None and len(given) != records):
+        wanted = "one group for each record" if records is None else f"one group for each of {records} records"
+        raise DataError(f"The labels must be a one-dimensional array with {wanted}. Got shape {given.shape}.")
+    if _some_missing(given):
+        raise DataError("The labels must name a group for every record. Got NaN, infinity or None for some.")
+    try:
+        numbers: Array = np.unique(given, return_inverse=True)[1]
+    except TypeError as error:
+        raise DataError("The labels must be of one kind. Got values that cannot be compared.") from error
+    return numbers.astype(np.int64)
+
+
+def _some_missing(labels: Array) -> bool:
+    if labels.dtype.kind in "fc":
+        return not bool(np.isfinite(labels).all())
+    if labels.dtype.kind in "mM":
+        return bool(np.isnat(labels).any())
+    return labels.dtype.kind == "O" and any(_missing(label) for label in labels)
+
+
+def _missing(label: Any) -> bool:
+    try:
+        return label is None or bool(label != label)
+    except TypeError:  # pandas.NA is neither equal nor unequal to itself
+        return True

@@ -9,21 +9,21 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from math import fsum, inf
+from math import inf
 from typing import Any, Literal
 
 import numpy as np
 
 from shoal.kernels import star as _star_kernels
-from shoal.partitioning.pool import Groups, Pool, cost_of, members, square_distances
+from shoal.partitioning.pool import Groups, Pool, square_distances, total_cost
 from shoal.progress import Progress, silent
 
 Array = np.ndarray[Any, Any]
 Closest = Literal["mean", "record", "cost"]
 Growth = Callable[[Pool, Groups, int, int], None]
 
-# Seeds of MDAV* between two reports of progress.
-STEPS = 2000
+# Into how many parts a run of MDAV* is cut, at least, to tell progress and to hear Ctrl-C.
+REPORTS = 20
 GAMMAS = tuple(i / 10 for i in range(21))
 
 
@@ -41,7 +41,7 @@ def nearest_to_mean(pool: Pool, groups: Groups, seed: int, k: int) -> None:
     pool.remove(row)
     group = groups.open(row)
     for _ in range(k - 1):
-        row = pool.nearest(groups.means[group], 1, spare=6 * k + 40)
+        row = pool.nearest(groups.means[group], 1, spare=k + 4)
         pool.remove(row)
         groups.extend(group, row)
 
@@ -198,7 +198,7 @@ def v_mdav(
     distance is below `gamma` times the squared distance of x to its nearest unassigned neighbour.
     """
     if gamma == "best":
-        return _best_gamma(lambda g, told: v_mdav(X, k, gamma=g, report=told), X, n_jobs, report)
+        return best_gamma(lambda g, told: v_mdav(X, k, gamma=g, report=told), X, n_jobs, report)
     pool, groups = Pool(X), Groups(X, k)
     for r in outermost_first(pool, pool.mean()):
         if pool.count < k:
@@ -266,7 +266,7 @@ def mdav_star_gamma(
     def run(factor: float, told: Progress) -> Array:
         return _star(X, k, factor, True, closest, told)
 
-    return _best_gamma(run, X, n_jobs, report) if gamma == "best" else run(gamma, report)
+    return best_gamma(run, X, n_jobs, report) if gamma == "best" else run(gamma, report)
 
 
 def _star(X: Array, k: int, gamma: float, pairs: bool, closest: Closest, report: Progress) -> Array:
@@ -275,15 +275,15 @@ def _star(X: Array, k: int, gamma: float, pairs: bool, closest: Closest, report:
     by = {"mean": _star_kernels.BY_MEAN, "record": _star_kernels.BY_RECORD, "cost": _star_kernels.BY_COST}[closest]
     building = groups.building(pool, records=closest == "record")
     seeds = np.argsort(-square_distances(X, pool.mean()), kind="stable")
-    position = 0
+    position, steps = 0, max(1, len(X) // (REPORTS * k))
     while position < len(seeds):
-        position = _star_kernels.star_steps(building, seeds, position, STEPS, k, gamma, pairs, by)
+        position = _star_kernels.star_steps(building, seeds, position, steps, k, gamma, pairs, by)
         report(1 - pool.count / len(X))
     _star_kernels.place_leftovers(building, by)
     return groups.labels
 
 
-def _best_gamma(run: Callable[[float, Progress], Array], X: Array, n_jobs: int, report: Progress) -> Array:
+def best_gamma(run: Callable[[float, Progress], Array], X: Array, n_jobs: int, report: Progress) -> Array:
     """Run all of GAMMAS, `n_jobs` at a time, and return the labels of least squared error, the first on ties."""
     done = [0.0] * len(GAMMAS)
 
@@ -293,7 +293,7 @@ def _best_gamma(run: Callable[[float, Progress], Array], X: Array, n_jobs: int, 
             report(sum(done) / len(done))
 
         labels = run(GAMMAS[index], told)
-        return fsum(cost_of(X, rows) for rows in members(labels)), labels
+        return total_cost(X, labels), labels
 
     best, chosen = inf, None
     with ThreadPoolExecutor(n_jobs) as threads:

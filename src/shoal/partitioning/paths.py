@@ -62,7 +62,7 @@ def nearest_next(pool: Pool, start: int, report: Progress = silent) -> Array:
         path[step] = row[0]
         pool.remove(row)
         if pool.count:
-            row = pool.nearest(pool.X[row[0]], 1, spare=100)
+            row = pool.nearest(pool.X[row[0]], 1)
         report(step / n)
     return path
 

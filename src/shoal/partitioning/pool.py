@@ -137,7 +137,7 @@ class Pool:
         if room == inf:
             return inf
         step = query - ball.pivot
-        return room - sqrt(float(step @ step)) * (1 + self._margin)
+        return float(room - sqrt(float(step @ step)) * (1 + self._margin))
 
     def _from_ball(self, query: Array, m: int, skip: int, other: int) -> tuple[Array, Array] | None:
         """Answer a search from the last ball, or return None if that cannot be proven right."""
@@ -256,6 +256,11 @@ def squared_error(X: Array, labels: Array) -> float:
     return float(_groups.squared_error(X, labels, int(labels.max()) + 1))
 
 
+def total_cost(X: Array, labels: Array) -> float:
+    """Return the squared error of a partition: the sum of those of its groups, rounded once."""
+    return fsum(cost_of(X, rows) for rows in members(labels))
+
+
 def by_distance(X: Array, rows: Array, query: Array) -> Array:
     """Return `rows` in order of their distance to `query`, the lower row first on ties: int64[m]."""
     ordered: Array = _search.by_distance(X, rows, query)
@@ -270,7 +275,6 @@ def members(labels: Array) -> list[Array]:
 
 def numbered(labels: Array) -> Array:
     """Return `labels` with groups numbered 0, 1, .. in order of first appearance: int64[n]."""
-    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), np.int64)
-    rank[np.argsort(first)] = np.arange(len(first))
-    return rank[inverse]
+    lowest = int(labels.min())
+    result: Array = _groups.by_first_appearance(labels, lowest, int(labels.max()) - lowest + 1)
+    return result

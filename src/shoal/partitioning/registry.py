@@ -21,6 +21,8 @@ KHOMNOTAI = "Khomnotai, Lin, Peng, Santra (2018), Symmetry 10"
 RODRIGUEZ = "Rodríguez-Hoyos et al. (2020), Engineering Applications of Artificial Intelligence 90"
 SCALABLE = "Thaeter, Reischuk (2021), SECRYPT"
 
+SEBE = "Domingo-Ferrer, Sebé, Solanas (2008), Computers and Mathematics with Applications 55"
+
 QUADRATIC = "O(n^2 d / k) time, O(n d) memory"
 
 
@@ -34,8 +36,10 @@ class Option:
     default : float or str
     choices : tuple of str
         The words that are allowed.
-    least : float or None
-        If given, numbers from here on are allowed.
+    least, most : float or None
+        If given, numbers from `least` on, and up to `most`, are allowed.
+    whole : bool
+        Whether these must be integers.
     """
 
     name: str
@@ -43,13 +47,17 @@ class Option:
     summary: str
     choices: tuple[str, ...] = ()
     least: float | None = None
+    most: float | None = None
+    whole: bool = False
 
     @property
     def domain(self) -> str:
         """What is allowed, in words."""
         words = [repr(choice) for choice in self.choices]
         if self.least is not None:
-            words.insert(0, f"a number of at least {self.least:g}")
+            kind = "an integer" if self.whole else "a number"
+            range_ = f"of at least {self.least:g}" if self.most is None else f"from {self.least:g} to {self.most:g}"
+            words.insert(0, f"{kind} {range_}")
         return " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
     def check(self, value: Any, method: str) -> Any:
@@ -59,8 +67,9 @@ class Option:
                 return value
         elif self.least is not None and not isinstance(value, bool) and isinstance(value, numbers.Real):
             number = float(value)
-            if math.isfinite(number) and number >= self.least:
-                return number
+            fits = math.isfinite(number) and self.least <= number <= (math.inf if self.most is None else self.most)
+            if fits and (not self.whole or isinstance(value, numbers.Integral)):
+                return int(number) if self.whole else number
         raise OptionError(f"The {self.name!r} option of {method!r} must be {self.domain}. Got {value!r}.")
 
 
@@ -82,6 +91,8 @@ class Method:
         Whether `n_jobs` can make it faster.
     univariate : bool
         Whether it takes a single coordinate only.
+    random : bool
+        Whether it draws at random, so that `random_state` matters.
     """
 
     name: str
@@ -92,12 +103,11 @@ class Method:
     options: tuple[Option, ...] = ()
     parallel: bool = False
     univariate: bool = False
+    random: bool = False
 
     def load(self) -> Callable[..., Any]:
         """Return the function ``f(X, k, *, report, **options) -> labels``."""
-        module, name = self.function.split(":")
-        loaded: Callable[..., Any] = getattr(import_module(f"shoal.partitioning.{module}"), name)
-        return loaded
+        return _load(self.function)
 
     def check_options(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return all options of the method, those of `given` checked; unknown ones raise OptionError."""
@@ -143,6 +153,9 @@ def _gamma(default: float) -> Option:
         least=0.0,
     )
 
+
+_N_INIT = Option("n_init", 10, "how many random starts are tried; the best is kept", least=1, whole=True)
+_RHO = Option("rho", 0.5, "parts of at most n^rho records are left to ONA*", least=0.0, most=1.0)
 
 METHODS: tuple[Method, ...] = (
     Method(
@@ -333,7 +346,156 @@ METHODS: tuple[Method, ...] = (
         (_WHOLE, Option("weight", 1.0, "how much the variance along a diagonal counts", least=0.0)),
         parallel=True,
     ),
+    Method(
+        "lmas",
+        "Lloyd from k-means++ starts, small groups merged, large ones split",
+        f"{THAETER}, algorithms 9 and 11 to 13",
+        "O(n^2 d i / k) time for i rounds of Lloyd, O(n d) memory, times n_init",
+        "random_starts:lmas",
+        (_N_INIT,),
+        parallel=True,
+        random=True,
+    ),
+    Method(
+        "ona",
+        "random partitions improved by reassigning records and dissolving groups",
+        f"{THAETER}, algorithm 14; {SCALABLE}, algorithm 2",
+        "O(n^2 d) time a round, O(n d) memory, times n_init",
+        "random_starts:ona",
+        (_N_INIT,),
+        parallel=True,
+        random=True,
+    ),
+    Method(
+        "ona*",
+        "MDAV*, then rounds of dissolving groups and reassigning records",
+        f"{THAETER}, algorithms 15 to 17; {SCALABLE}, algorithm 3",
+        "O(n^2 d) time a round at worst (at most 30), O(n d) memory",
+        "lloyd:ona_star",
+    ),
+    Method(
+        "ona*-gamma",
+        "ONA* from MDAV*-gamma",
+        f"{THAETER}, 6.4",
+        "O(n^2 d) time a round at worst (at most 30), O(n d) memory",
+        "lloyd:ona_star_gamma",
+        (_gamma(1.0),),
+        parallel=True,
+    ),
+    Method(
+        "mona",
+        "median cuts down to parts of n^rho records, then ONA* in each",
+        f"{THAETER}, algorithm 20; {SCALABLE}, algorithm 6",
+        "O(n^(1 + rho) d) time and more, O(n d) memory",
+        "lloyd:mona",
+        (_RHO,),
+        parallel=True,
+    ),
+    Method(
+        "mona-2d",
+        "MONA with cuts along the diagonals of two coordinates as well",
+        f"{THAETER}, 7.2; {SCALABLE}, section 5",
+        "O(n^(1 + rho) d + n d^2 log n) time and more, O(n d) memory",
+        "lloyd:mona_2d",
+        (_RHO,),
+        parallel=True,
+    ),
+    Method(
+        "pcl",
+        "Lloyd with a least group size: exact assignment by minimum-cost flow, groups may come and go",
+        f"{THAETER}, algorithm 10 (Rebollo-Monedero et al. 2013)",
+        "the start, then O(n^2 d / k) time a round at worst (at most 200), O(n d) memory",
+        "constrained_lloyd:pcl",
+        (Option("start", "mdav*", "method of the first partition", choices=("mdav*", "mdav", "mondrian-v")),),
+    ),
+    Method(
+        "mu-approx",
+        "forest, decompose, MDAV: at most 2(2k-1)max(2k-1,3k-5)^2 times the least squared error",
+        f"{SEBE}; {THAETER}, algorithms 22 and 23",
+        "O(n^2 d) time, O(n (d + k)) memory",
+        "approximation:mu_approx",
+    ),
+    Method(
+        "exact",
+        "the proven optimum for few records: 30, or fewer than 3k up to 62; any number in one coordinate",
+        "set partitioning by column generation, exact pricing and search",
+        "exponential time at worst, seconds for 30 records",
+        "exact:exact",
+    ),
 )
+
+
+@dataclass(frozen=True)
+class Refinement:
+    """A way to make a given partition better.
+
+    Attributes
+    ----------
+    name, summary, paper : str
+    function : str
+        ``module:function`` within this package.
+    """
+
+    name: str
+    summary: str
+    paper: str
+    function: str
+
+    def load(self) -> Callable[..., Any]:
+        """Return the function ``f(X, k, labels, *, report) -> labels``."""
+        return _load(self.function)
+
+
+REFINEMENTS: tuple[Refinement, ...] = (
+    Refinement(
+        "tfrp2",
+        "whole groups are given to the nearest means where that pays, once",
+        f"{KHOMNOTAI}, figure 2; {THAETER}, 8.2",
+        "refine:tfrp2",
+    ),
+    Refinement(
+        "decompose-shrink",
+        "groups are decomposed and large ones shrunk, in turn, until nothing is gained",
+        f"{KHOMNOTAI}, figures 1 to 4",
+        "refine:decompose_shrink",
+    ),
+    Refinement(
+        "ona-rounds",
+        "the rounds of ONA*: groups dissolved and records reassigned until nothing is gained",
+        f"{THAETER}, algorithms 15 to 17",
+        "refine:ona_rounds",
+    ),
+)
+
+
+def _load(function: str) -> Callable[..., Any]:
+    module, name = function.split(":")
+    loaded: Callable[..., Any] = getattr(import_module(f"shoal.partitioning.{module}"), name)
+    return loaded
+
+
+def refinements() -> tuple[Refinement, ...]:
+    """Return all refinements, each with its name, summary and paper.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> [refinement.name for refinement in shoal.refinements()]
+    ['tfrp2', 'decompose-shrink', 'ona-rounds']
+    """
+    return REFINEMENTS
+
+
+def find_refinement(name: object) -> Refinement:
+    """Return the refinement called `name`, else raise UnknownMethodError with near names."""
+    for refinement in REFINEMENTS:
+        if refinement.name == name:
+            return refinement
+    names = [refinement.name for refinement in REFINEMENTS]
+    raise UnknownMethodError(
+        f"The 'refine' option must be None or the name of a refinement. Got {name!r}.",
+        hint=near_names(name, names, f"there are {', '.join(names)}."),
+    )
 
 
 def methods() -> tuple[Method, ...]:

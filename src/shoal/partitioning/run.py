@@ -3,49 +3,28 @@
 from __future__ import annotations
 
 import logging
+import time
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from shoal.errors import DataError, OptionError, ShoalError
 from shoal.partitioning import door
-from shoal.partitioning.registry import Method, find
-from shoal.progress import Progress, throttled
+from shoal.partitioning.choice import choose
+from shoal.partitioning.registry import Method, Refinement, find, find_refinement
+from shoal.progress import Progress, part, throttled
 
 Array = np.ndarray[Any, Any]
 
 log = logging.getLogger("shoal")
 
-# Seconds one run of MDAV* takes for each n^2 (d + 8), at k = 3 (measured; larger k is faster).
-MDAV_STAR_SECONDS = 1e-10
-PATIENCE = 60.0
-RUNS_OF_BEST = 21
 
+class Job(NamedTuple):
+    """What is to be run: a method with all its options, and perhaps a refinement of its result."""
 
-class Choice(NamedTuple):
-    """What `auto` chose, and why."""
-
-    method: str
+    method: Method
     options: dict[str, Any]
-    reason: str
-
-
-def choose(n: int, d: int) -> Choice:
-    """Choose a method of low loss that ends within about a minute on one core.
-
-    Parameters
-    ----------
-    n, d : int
-        Records and coordinates.
-    """
-    if d == 1:
-        return Choice("univariate", {}, "a single coordinate has an exact optimum")
-    seconds = MDAV_STAR_SECONDS * n * n * (d + 8)
-    if seconds * RUNS_OF_BEST <= PATIENCE:
-        return Choice("mdav*-gamma", {"gamma": "best"}, f"{n} records are few enough to try all gain factors")
-    if seconds <= PATIENCE:
-        return Choice("mdav*", {}, f"{n} records are too many for more than one quadratic run")
-    return Choice("mondrian-v2d", {"whole": "2k-1"}, f"{n} records are too many for a quadratic method")
+    refinement: Refinement | None
 
 
 def partition(
@@ -53,6 +32,8 @@ def partition(
     k: int,
     method: str = "auto",
     *,
+    refine: str | None = None,
+    time_limit: float | None = None,
     random_state: int | np.random.Generator | None = None,
     n_jobs: int | None = None,
     progress: Progress | None = None,
@@ -68,10 +49,13 @@ def partition(
     k : int
         Least number of records in a group, from 2 to n.
     method : str
-        A name from :func:`shoal.methods`, or ``"auto"``: a method of low loss that should end within about
-        a minute.
+        A name from :func:`shoal.methods`, or ``"auto"``: the lowest loss that is expected within `time_limit`.
+    refine : str or None
+        A name from :func:`shoal.refinements`: the result of the method is made better, or left as it is.
+    time_limit : float or None
+        For ``"auto"``: about how many seconds it may take (None: 60).
     random_state : int, numpy.random.Generator or None
-        Seed of methods that draw at random. All methods of this version are deterministic.
+        Seed of methods that draw at random; the others do not look at it.
     n_jobs : int or None
         Threads (None: one; -1: all cores). The labels do not depend on it.
     progress : callable or None
@@ -98,47 +82,109 @@ def partition(
     X = door.coordinates(X, "partition")
     k = door.group_size(k, len(X), "partition")
     n_jobs = door.threads(n_jobs, "partition")
-    door.generator(random_state, "partition")
+    rng = door.generator(random_state, "partition")
     door.reporter(progress, "partition")
-    chosen, checked = resolve(method, options, X.shape)
-    return run(X, k, chosen, checked, n_jobs, progress)
+    job = resolve(method, options, refine, time_limit, X.shape, k)
+    return run(X, k, job, rng, n_jobs, progress)
 
 
-def resolve(method: str, options: dict[str, Any], shape: tuple[int, int]) -> tuple[Method, dict[str, Any]]:
-    """Return the method to run and its complete options; `auto` is settled here."""
+def refine(X: Any, labels: Any, k: int, method: str = "ona-rounds", *, progress: Progress | None = None) -> Array:
+    """Make a partition better: its loss falls or stays.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+        Coordinates, used as they are.
+    labels : array-like of shape (n,)
+        Group of each record; each group must have at least k.
+    k : int
+    method : str
+        A name from :func:`shoal.refinements`.
+    progress : callable or None
+
+    Returns
+    -------
+    labels : int64[n]
+        Groups numbered by first appearance, each of at least k records. Refining them again changes nothing.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> shoal.refine([[1.0], [9.0], [2.0], [8.0]], [0, 0, 1, 1], 2).tolist()
+    [0, 0, 1, 1]
+    """
+    from shoal.partitioning.pool import numbered
+
+    X = door.coordinates(X, "refine")
+    k = door.group_size(k, len(X), "refine")
+    door.reporter(progress, "refine")
+    found = find_refinement(method)
+    start = numbered(door.group_numbers(labels, len(X)))
+    if np.bincount(start).min() < k:
+        raise DataError(f"The labels of refine must name groups of at least {k} records. Got smaller ones.")
+    return _verified(found.load()(X, k, start, report=throttled(progress)), len(X), k, found.name)
+
+
+def resolve(
+    method: str,
+    options: dict[str, Any],
+    refine: str | None,
+    time_limit: float | None,
+    shape: tuple[int, int],
+    k: int,
+) -> Job:
+    """Return what is to be run; `auto` is settled here."""
     if method == "auto":
         if options:
-            name = next(iter(options))
             raise OptionError(
-                f"The method 'auto' takes no options. Got {name!r}.",
+                f"The method 'auto' takes no options. Got {next(iter(options))!r}.",
                 hint="name the method that it belongs to.",
             )
-        choice = choose(*shape)
+        choice = choose(*shape, k, door.seconds(time_limit, "partition"))
         log.info("auto chose %s %s: %s", choice.method, choice.options or "", choice.reason)
         method, options = choice.method, choice.options
+    elif time_limit is not None:
+        raise OptionError(
+            f"The 'time_limit' option belongs to the method 'auto'. Got the method {method!r}.",
+            hint="leave it out, or leave the choice of the method to 'auto'.",
+        )
     found = find(method)
     if found.univariate and shape[1] != 1:
         raise DataError(
             f"The method {found.name!r} takes exactly one coordinate. Got {shape[1]}.",
-            hint="choose a multivariate method, such as 'mdav*'.",
+            hint="choose a multivariate method, such as 'ona*'.",
         )
-    return found, found.check_options(options)
+    return Job(found, found.check_options(options), None if refine is None else find_refinement(refine))
 
 
-def run(X: Array, k: int, method: Method, options: dict[str, Any], n_jobs: int, progress: Progress | None) -> Array:
-    """Run a method on checked input and verify what it returns."""
-    from shoal.partitioning.pool import numbered
-
+def run(X: Array, k: int, job: Job, rng: np.random.Generator, n_jobs: int, progress: Progress | None) -> Array:
+    """Run a job on checked input and verify what it returns."""
     report = throttled(progress)
     report(0.0)
-    extra = {"n_jobs": n_jobs} if method.parallel else {}
-    found = method.load()(X, k, report=report, **options, **extra)
+    start = time.perf_counter()
+    method = job.method
+    extra: dict[str, Any] = {"n_jobs": n_jobs} if method.parallel else {}
+    if method.random:
+        extra["rng"] = rng
+    told = report if job.refinement is None else part(report, 0.0, 0.7)
+    labels = _verified(method.load()(X, k, report=told, **job.options, **extra), len(X), k, method.name)
+    if job.refinement is not None:
+        told = part(report, 0.7, 1.0)
+        labels = _verified(job.refinement.load()(X, k, labels, report=told), len(X), k, job.refinement.name)
+    log.info("%s: %d records, k = %d, %.2f s", method.name, len(X), k, time.perf_counter() - start)
+    report(1.0)
+    return labels
+
+
+def _verified(found: Array, records: int, k: int, name: str) -> Array:
+    """Return the labels numbered by first appearance, if every record is in a group of at least k."""
+    from shoal.partitioning.pool import numbered
+
     labels = numbered(found)
     smallest = int(np.bincount(labels).min()) if found.min() >= 0 else 0
-    if len(labels) != len(X) or smallest < k:
+    if len(labels) != records or smallest < k:
         raise ShoalError(
-            f"The method {method.name!r} made a group of {smallest} records where {k} are required: a defect of Shoal.",
+            f"{name!r} made a group of {smallest} records where {k} are required: a defect of Shoal.",
             hint="please report it; no labels were returned.",
         )
-    report(1.0)
     return labels

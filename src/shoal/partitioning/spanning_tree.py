@@ -6,17 +6,19 @@ Laszlo and Mukherjee 2005).
 
 from __future__ import annotations
 
-import heapq
 from typing import Any
 
 import numpy as np
 
-from shoal.kernels.trees import cut_tree
+from shoal.kernels.trees import Growth, cut_tree, grow_tree
 from shoal.partitioning.maximum_distance import md
-from shoal.partitioning.pool import Pool, members
+from shoal.partitioning.pool import members
 from shoal.progress import Progress, silent
 
 Array = np.ndarray[Any, Any]
+
+# Records that join between two reports of progress.
+STEPS = 1000
 
 
 def mst(X: Array, k: int, *, report: Progress = silent) -> Array:
@@ -38,9 +40,6 @@ def mst(X: Array, k: int, *, report: Progress = silent) -> Array:
 def spanning_tree(X: Array, report: Progress = silent) -> tuple[Array, Array, Array]:
     """Grow the minimum spanning tree from row 0 (Prim), without a distance matrix.
 
-    Each record of the tree knows its nearest record outside; only the one that is next in line is looked up
-    again, when its neighbour has joined meanwhile.
-
     Returns
     -------
     parents : int64[n]
@@ -51,28 +50,18 @@ def spanning_tree(X: Array, report: Progress = silent) -> tuple[Array, Array, Ar
         Squared length of the edge to the parent.
     """
     n = len(X)
-    pool = Pool(X)
-    parents, joined = np.full(n, -1, np.int64), np.zeros(n, np.int64)
-    lengths = np.zeros(n)
-    # (squared distance, record outside, when the record inside joined): ties as in a plain Prim.
-    heap: list[tuple[float, int, int]] = []
-    row = 0
-    for step in range(n):
-        joined[step] = row
-        pool.remove(np.array([row]))
-        if not pool.count:
-            break
-        heapq.heappush(heap, _outside(pool, row, step))
-        while heap[0][1] not in pool:
-            when = heap[0][2]
-            heapq.heapreplace(heap, _outside(pool, int(joined[when]), when))
-        square, outside, when = heap[0]
-        parents[outside], lengths[outside] = joined[when], square
-        row = outside
-        report(step / n)
-    return parents, joined, lengths
-
-
-def _outside(pool: Pool, row: int, when: int) -> tuple[float, int, int]:
-    ids, squares = pool.nearest_distances(pool.X[row], 1, spare=100)
-    return float(squares[0]), int(ids[0]), when
+    tree = Growth(
+        X=X,
+        outside=X.T.copy(order="C"),
+        ids=np.arange(n),
+        near=np.full(n, np.inf),
+        via=np.zeros(n, np.int64),
+        left=np.array([n, 0]),
+        parents=np.full(n, -1, np.int64),
+        joined=np.zeros(n, np.int64),
+        lengths=np.zeros(n),
+    )
+    while tree.left[0] > 0:
+        grow_tree(tree, STEPS)
+        report(1 - tree.left[0] / n)
+    return tree.parents, tree.joined, tree.lengths

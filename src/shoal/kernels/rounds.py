@@ -1,0 +1,425 @@
+"""Rounds that improve a partition: dissolving groups and moving records to the nearest mean.
+
+The nearest mean of a record is searched once and then kept: as long as that group has not changed, only groups
+that changed since can be nearer. Changes are logged, and a search over all groups is made only where more
+changed than is worth checking one by one.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from shoal.kernels.groups import cost_of, mean_of
+from shoal.kernels.jit import inlined, kernel
+from shoal.kernels.search import Points, nearest_one, put, square_distance, take_out
+from shoal.kernels.star import star
+
+Array = np.ndarray[Any, Any]
+
+LOG = 4096
+
+
+class Parts(NamedTuple):
+    """A partition under work. Groups are visited, and ties are settled, in the order of their numbers.
+
+    Attributes
+    ----------
+    X : float64[n, d]
+    labels : int64[n]
+        Group of each record.
+    heads : int64[g]
+        First (lowest) row of each group, -1 if it is gone.
+    nexts : int64[n]
+        The next higher row of the same group, -1 at the end.
+    sizes : int64[g]
+        0 if a group is gone.
+    costs : float64[g]
+        Squared error of each group, NaN if it is to be computed.
+    centres : Points
+        The means.
+    groups : int64[1]
+        How many group numbers are in use.
+    targets, distances : int64[n], float64[n]
+        The nearest other group of each record, as it was at `seen`.
+    seen : int64[n]
+        The time of that search, -1 for never.
+    changed : int64[g]
+        The time of the last change of each group.
+    checked : int64[g]
+        The time at which dissolving a group was last found useless, -1 for never.
+    log : int64[LOG]
+        The groups that changed, by time (the last LOG of them).
+    clock : int64[1]
+        The number of changes so far.
+    """
+
+    X: Array
+    labels: Array
+    heads: Array
+    nexts: Array
+    sizes: Array
+    costs: Array
+    centres: Points
+    groups: Array
+    targets: Array
+    distances: Array
+    seen: Array
+    changed: Array
+    checked: Array
+    log: Array
+    clock: Array
+
+
+@kernel
+def rows_of(parts, group):  # type: ignore[no-untyped-def]
+    """The rows of a group, ascending."""
+    rows = np.empty(parts.sizes[group], np.int64)
+    row = parts.heads[group]
+    for p in range(rows.shape[0]):
+        rows[p] = row
+        row = parts.nexts[row]
+    return rows
+
+
+@inlined
+def _link(parts, row, group):  # type: ignore[no-untyped-def]
+    before, after = -1, parts.heads[group]
+    while after >= 0 and after < row:
+        before, after = after, parts.nexts[after]
+    parts.nexts[row] = after
+    if before < 0:
+        parts.heads[group] = row
+    else:
+        parts.nexts[before] = row
+    parts.labels[row] = group
+    parts.sizes[group] += 1
+    parts.seen[row] = -1
+
+
+@inlined
+def _unlink(parts, row):  # type: ignore[no-untyped-def]
+    group = parts.labels[row]
+    if parts.heads[group] == row:
+        parts.heads[group] = parts.nexts[row]
+    else:
+        before = parts.heads[group]
+        while parts.nexts[before] != row:
+            before = parts.nexts[before]
+        parts.nexts[before] = parts.nexts[row]
+    parts.sizes[group] -= 1
+
+
+@kernel
+def refresh(parts, group):  # type: ignore[no-untyped-def]
+    """Take note that a group has changed."""
+    if parts.centres.slots[group] >= 0:
+        take_out(parts.centres, group)
+    if parts.sizes[group] > 0:
+        parts.centres.X[group] = mean_of(parts.X, rows_of(parts, group))
+        put(parts.centres, group)
+    parts.costs[group] = np.nan
+    parts.log[parts.clock[0] % LOG] = group
+    parts.clock[0] += 1
+    parts.changed[group] = parts.clock[0]
+
+
+@kernel
+def cost(parts, group):  # type: ignore[no-untyped-def]
+    """Squared error of a group."""
+    if np.isnan(parts.costs[group]):
+        parts.costs[group] = cost_of(parts.X, rows_of(parts, group))
+    return parts.costs[group]
+
+
+@kernel
+def nearest_other(parts, row):  # type: ignore[no-untyped-def]
+    """The group other than its own whose mean is nearest to a record; its distance is left in `distances`."""
+    own, target, since = parts.labels[row], parts.targets[row], parts.seen[row]
+    now = parts.clock[0]
+    few = min(LOG, max(8, parts.centres.present[0] // 12))
+    if since < 0 or now - since > few or parts.changed[target] > since:
+        parts.distances[row], parts.targets[row] = nearest_one(parts.centres, parts.X[row], own)
+    else:
+        for time in range(since, now):
+            group = parts.log[time % LOG]
+            if group != own and parts.sizes[group] > 0:
+                square = square_distance(parts.centres.X, group, parts.X[row])
+                best, nearest = parts.distances[row], parts.targets[row]
+                if square < best or (square == best and group < nearest):
+                    parts.targets[row], parts.distances[row] = group, square
+    parts.seen[row] = now
+    return parts.targets[row]
+
+
+@inlined
+def split_large(parts, group, k):  # type: ignore[no-untyped-def]
+    """Split a group of 2k records or more by MDAV*: the first piece takes its number, the others come last."""
+    if parts.sizes[group] < 2 * k:
+        refresh(parts, group)
+        return
+    rows = rows_of(parts, group)
+    labels, count = star(parts.X[rows], k, 1.0, False)
+    spread(parts, group, rows, labels, count)
+
+
+@kernel
+def spread(parts, group, rows, labels, count):  # type: ignore[no-untyped-def]
+    """Cut a group into `count` pieces: the first takes its number, the others come last."""
+    first = parts.groups[0]
+    parts.groups[0] += count - 1
+    for p in range(rows.shape[0]):
+        if labels[p] > 0:
+            _unlink(parts, rows[p])
+            _link(parts, rows[p], first + labels[p] - 1)
+    refresh(parts, group)
+    for new in range(first, parts.groups[0]):
+        refresh(parts, new)
+
+
+@inlined
+def _still_useless(parts, group, rows):  # type: ignore[no-untyped-def]
+    """Whether nothing that matters has changed since dissolving `group` was last found useless."""
+    then = parts.checked[group]
+    useless = then >= 0 and parts.changed[group] <= then
+    for row in rows:
+        before = parts.targets[row] if parts.seen[row] >= 0 else -1
+        target = nearest_other(parts, row)
+        useless = useless and target == before and parts.changed[target] <= then
+    return useless
+
+
+@inlined
+def dissolve(parts, group, k, split):  # type: ignore[no-untyped-def]
+    """Give the records of a group to the nearest means if that lowers the squared error.
+
+    What grew large is split, if asked.
+    """
+    rows = rows_of(parts, group)
+    m = rows.shape[0]
+    if parts.centres.present[0] < 2 or _still_useless(parts, group, rows):
+        return
+    targets = parts.targets[rows]
+    distinct = np.unique(targets)
+    gains = np.empty(2 * distinct.shape[0] + 1)
+    gains[0] = cost(parts, group)
+    for t in range(distinct.shape[0]):
+        old = rows_of(parts, distinct[t])
+        joined = np.empty(old.shape[0] + m, np.int64)
+        joined[: old.shape[0]] = old
+        size = old.shape[0]
+        for p in range(m):
+            if targets[p] == distinct[t]:
+                joined[size] = rows[p]
+                size += 1
+        gains[1 + 2 * t] = cost(parts, distinct[t])
+        gains[2 + 2 * t] = cost_of(parts.X, joined[:size])
+    if not exact_sum(gains, True) > exact_sum(gains, False):
+        parts.checked[group] = parts.clock[0]
+        return
+    for p in range(m):
+        _unlink(parts, rows[p])
+        _link(parts, rows[p], targets[p])
+    parts.heads[group] = -1
+    refresh(parts, group)
+    for target in distinct:
+        if split:
+            split_large(parts, target, k)
+        else:
+            refresh(parts, target)
+
+
+@kernel
+def exact_sum(gains, kept):  # type: ignore[no-untyped-def]
+    """Sum of what keeping costs (first and odd places) or dissolving costs (even places), rounded once."""
+    high, low = 0.0, 0.0
+    for p in range(gains.shape[0]):
+        if (p == 0 or p % 2 == 1) == kept:
+            total = high + gains[p]
+            part = total - high
+            low += (high - (total - part)) + (gains[p] - part)
+            high = total
+    return high + low
+
+
+@inlined
+def best_move(parts, group):  # type: ignore[no-untyped-def]
+    """(gain, row, target) of the move out of a group that lowers the squared error most; the lowest row on ties."""
+    m = parts.sizes[group]
+    gain, best, target = -np.inf, -1, -1
+    row = parts.heads[group]
+    while row >= 0:
+        to = nearest_other(parts, row)
+        size = parts.sizes[to]
+        removed = (m / (m - 1)) * square_distance(parts.X, row, parts.centres.X[group])
+        added = (size / (size + 1)) * parts.distances[row]
+        if removed - added > gain:
+            gain, best, target = removed - added, row, to
+        row = parts.nexts[row]
+    return gain, best, target
+
+
+@inlined
+def reassign(parts, group, k, split):  # type: ignore[no-untyped-def]
+    """While a group has more than k records: make the best move out of it; split what grew large, if asked."""
+    while parts.sizes[group] > k and parts.centres.present[0] > 1:
+        gain, row, target = best_move(parts, group)
+        if not gain > 0:
+            return
+        _unlink(parts, row)
+        _link(parts, row, target)
+        refresh(parts, group)
+        if split:
+            split_large(parts, target, k)
+        else:
+            refresh(parts, target)
+
+
+@kernel
+def dissolve_phase(parts, start, stop, k):  # type: ignore[no-untyped-def]
+    """Try to dissolve the groups of k among start .. stop - 1; return where room for new groups ran out, or stop."""
+    for group in range(start, stop):
+        if parts.groups[0] + k > parts.sizes.shape[0]:
+            return group
+        if parts.sizes[group] == k:
+            dissolve(parts, group, k, True)
+    return stop
+
+
+@kernel
+def reassign_phase(parts, start, stop, k, split):  # type: ignore[no-untyped-def]
+    """Reassign from the groups start .. stop - 1, and from those made meanwhile if stop < 0; return as above."""
+    group = start
+    while group < (stop if stop >= 0 else parts.groups[0]):
+        if parts.groups[0] + k > parts.sizes.shape[0]:
+            return group
+        if parts.sizes[group] > k:
+            reassign(parts, group, k, split)
+        group += 1
+    return group
+
+
+@kernel
+def link_all(parts, labels):  # type: ignore[no-untyped-def]
+    """Fill an empty partition from labels."""
+    for row in range(labels.shape[0] - 1, -1, -1):
+        group = labels[row]
+        parts.nexts[row] = parts.heads[group]
+        parts.heads[group] = row
+        parts.labels[row] = group
+        parts.sizes[group] += 1
+    for group in range(parts.groups[0]):
+        parts.centres.X[group] = mean_of(parts.X, rows_of(parts, group))
+        put(parts.centres, group)
+
+
+@kernel
+def all_costs(parts):  # type: ignore[no-untyped-def]
+    """Squared errors of the groups that are there, in order of their numbers."""
+    costs = np.empty(parts.centres.present[0])
+    count = 0
+    for group in range(parts.groups[0]):
+        if parts.sizes[group] > 0:
+            costs[count] = cost(parts, group)
+            count += 1
+    return costs
+
+
+@kernel
+def decompose(parts):  # type: ignore[no-untyped-def]
+    """Give each group, in order, to the nearest means if the sum of squared distances falls; means stay fixed."""
+    for group in range(parts.groups[0]):
+        if parts.centres.present[0] < 2:
+            return
+        rows = rows_of(parts, group)
+        terms = np.empty(2 * rows.shape[0] + 1)
+        terms[0] = 0.0
+        targets = np.empty(rows.shape[0], np.int64)
+        for p in range(rows.shape[0]):
+            terms[1 + 2 * p] = square_distance(parts.X, rows[p], parts.centres.X[group])
+            terms[2 + 2 * p], targets[p] = nearest_one(parts.centres, parts.X[rows[p]], group)
+        if exact_sum(terms, False) < exact_sum(terms, True):
+            for p in range(rows.shape[0]):
+                _unlink(parts, rows[p])
+                _link(parts, rows[p], targets[p])
+            parts.heads[group] = -1
+            take_out(parts.centres, group)
+
+
+@kernel
+def ona_steps(parts, row, k):  # type: ignore[no-untyped-def]
+    """Handle the records from `row` on as ONA does, until a group reaches 2k; return the next row.
+
+    A record of a group of more than k goes to the nearest mean; a group of k is dissolved if that pays (T
+    algorithm 14).
+    """
+    n = parts.X.shape[0]
+    while row < n:
+        group = parts.labels[row]
+        before = parts.clock[0]
+        if parts.sizes[group] > k:
+            _unlink(parts, row)
+            refresh(parts, group)
+            target = nearest_one(parts.centres, parts.X[row], np.int64(-1))[1]
+            _link(parts, row, target)
+            refresh(parts, target)
+        else:
+            dissolve(parts, group, k, False)
+        row += 1
+        for time in range(before, parts.clock[0]):
+            if parts.sizes[parts.log[time % LOG]] >= 2 * k:
+                return row
+    return row
+
+
+@kernel
+def merge_small(parts, k):  # type: ignore[no-untyped-def]
+    """Passes over the groups: one of fewer than k records takes in the group of the nearest mean."""
+    small = True
+    while small:
+        small = False
+        for group in range(parts.groups[0]):
+            if 0 < parts.sizes[group] < k:
+                other = nearest_one(parts.centres, parts.centres.X[group], group)[1]
+                for row in rows_of(parts, other):
+                    _unlink(parts, row)
+                    _link(parts, row, group)
+                parts.heads[other] = -1
+                refresh(parts, other)
+                refresh(parts, group)
+        for group in range(parts.groups[0]):
+            small = small or 0 < parts.sizes[group] < k
+
+
+@kernel
+def nearest_centres(centres, X):  # type: ignore[no-untyped-def]
+    """The nearest of the present centres for each record, the first on ties: int64[n]."""
+    labels = np.empty(X.shape[0], np.int64)
+    for row in range(X.shape[0]):
+        labels[row] = nearest_one(centres, X[row], np.int64(-1))[1]
+    return labels
+
+
+@kernel
+def draw_centres(X, first, uniforms):  # type: ignore[no-untyped-def]
+    """k-means++: rows of centres, each drawn with a chance proportional to the squared distance to those before.
+
+    One number of `uniforms` is used for each after the first; fewer centres come back if there are fewer different
+    records.
+    """
+    n = X.shape[0]
+    rows = np.empty(uniforms.shape[0] + 1, np.int64)
+    rows[0] = first
+    near = np.full(n, np.inf)
+    sums = np.empty(n)
+    for count in range(1, rows.shape[0]):
+        total = 0.0
+        for i in range(n):
+            near[i] = min(near[i], square_distance(X, i, X[rows[count - 1]]))
+            total += near[i]
+            sums[i] = total
+        if not total > 0:
+            return rows[:count]
+        rows[count] = np.searchsorted(sums, uniforms[count - 1] * total, side="right")
+    return rows

@@ -1,0 +1,88 @@
+"""Lloyd-based methods: partitions improved in rounds, from good starts and from random ones.
+
+Sources: T = Thaeter (2021), dissertation, chapters 6 and 7; S = Thaeter and Reischuk (2021).
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Literal
+
+import numpy as np
+
+from shoal.kernels import halves as _halves
+from shoal.kernels.star import star
+from shoal.partitioning.maximum_distance import best_gamma, mdav_star, mdav_star_gamma
+from shoal.partitioning.mondrian import PART
+from shoal.partitioning.refine import ona_rounds
+from shoal.progress import Progress, part, silent
+
+Array = np.ndarray[Any, Any]
+
+
+def ona_star(X: Array, k: int, *, report: Progress = silent) -> Array:
+    """ONA*: from MDAV*, dissolve groups and reassign records in rounds (T algorithms 15 to 17, S algorithm 3).
+
+    A record's nearest group is by its mean, its own left out; groups are visited in order of creation, the first
+    piece of a split in the place of its group and the others last; a move or a dissolution needs a strict gain.
+    At most 30 rounds.
+    """
+    start = star(X, k, 1.0, False)[0] if len(X) <= PART else mdav_star(X, k, report=part(report, 0.0, 0.4))
+    return ona_rounds(X, k, start, by_row=False, report=part(report, 0.4, 1.0))
+
+
+def ona_star_gamma(
+    X: Array, k: int, *, gamma: float | Literal["best"] = 1.0, n_jobs: int = 1, report: Progress = silent
+) -> Array:
+    """ONA* from MDAV*-gamma (T 6.4); `gamma="best"` runs 0, 0.1 .. 2 and keeps the lowest loss at the end."""
+
+    def run(factor: float, told: Progress) -> Array:
+        start = mdav_star_gamma(X, k, gamma=factor, report=part(told, 0.0, 0.4))
+        return ona_rounds(X, k, start, by_row=False, report=part(told, 0.4, 1.0))
+
+    return best_gamma(run, X, n_jobs, report) if gamma == "best" else run(gamma, report)
+
+
+def mona(X: Array, k: int, *, rho: float = 0.5, n_jobs: int = 1, report: Progress = silent) -> Array:
+    """Median cuts by variance down to n^rho records, then ONA* in each part (T algorithm 20, S algorithm 6).
+
+    rho = 0 is `mondrian-v`, rho = 1 is `ona*`. Parts of 2k records or fewer stay whole, as in the printed figures.
+    """
+    return _mona(X, k, rho, _halves.VARIANCE, n_jobs, report)
+
+
+def mona_2d(X: Array, k: int, *, rho: float = 0.5, n_jobs: int = 1, report: Progress = silent) -> Array:
+    """MONA with cuts along the diagonals of two coordinates as well (T 7.2): `mondrian-v2d`, then ONA*."""
+    return _mona(X, k, rho, _halves.DIAGONALS, n_jobs, report)
+
+
+def _mona(X: Array, k: int, rho: float, rule: int, n_jobs: int, report: Progress) -> Array:
+    if rho == 1:
+        return ona_star(X, k, report=report)
+    n = len(X)
+    limit = n**rho
+    labels = np.full(n, -1, np.int64)
+    large, small = [np.arange(n)], []
+    while large:
+        rows = large.pop()
+        if len(rows) <= 2 * k:
+            labels[rows] = rows.min()
+        elif len(rows) <= limit:
+            small.append(np.sort(rows))
+        else:
+            middle = _halves.halve(X, rows, rule, 1.0)
+            large += [rows[:middle], rows[middle:]]
+    done = n - sum(len(rows) for rows in small)
+
+    def finish(rows: Array) -> int:
+        own = ona_star(np.ascontiguousarray(X[rows]), k)
+        # A group is named by its first row, so that names differ between parts.
+        firsts = np.unique(own, return_index=True)[1]
+        labels[rows] = rows[firsts][own]
+        return len(rows)
+
+    with ThreadPoolExecutor(n_jobs) as threads:
+        for count in threads.map(finish, small):
+            done += count
+            report(done / n)
+    return labels

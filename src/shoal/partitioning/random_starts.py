@@ -1,0 +1,113 @@
+"""Methods that start at random, and are run several times to keep the best.
+
+Source: T = Thaeter (2021), dissertation, 6.1, 6.3 and 6.4.
+
+Every start has random numbers of its own, derived from the seed: the result does not depend on how many of them
+run at the same time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from shoal.kernels import rounds as _rounds
+from shoal.kernels.groups import all_means
+from shoal.kernels.search import new_points, put_all
+from shoal.partitioning.maximum_distance import mdav_plus
+from shoal.partitioning.pool import numbered, total_cost
+from shoal.partitioning.refine import Work, split_large
+from shoal.progress import Progress, silent
+
+Array = np.ndarray[Any, Any]
+Generator = np.random.Generator
+
+# Rounds of ONA, of the ONA that splits its groups, and of the one that splits those.
+ONA_ROUNDS = (30, 10, 0)
+LLOYD_ROUNDS = 50
+
+
+def ona(X: Array, k: int, *, rng: Generator, n_init: int = 10, n_jobs: int = 1, report: Progress = silent) -> Array:
+    """ONA: from a random partition, reassign records and dissolve groups; split by ONA again (T algorithm 14).
+
+    A run ends with a round that changes nothing, or after 30. Groups that reach 2k are split by ONA of 10
+    rounds, and what grows large in that by a random partition.
+    """
+    return best_of(lambda own: _ona(X, k, own, ONA_ROUNDS), X, rng, n_init, n_jobs, report)
+
+
+def lmas(X: Array, k: int, *, rng: Generator, n_init: int = 10, n_jobs: int = 1, report: Progress = silent) -> Array:
+    """LMaS: Lloyd from k-means++ with n / k centres, merge small groups, split large ones (T algorithms 9, 11 to 13).
+
+    Lloyd ends when nothing changes, or after 50 rounds; large groups are split by MDAV+.
+    """
+    return best_of(lambda own: _lmas(X, k, own), X, rng, n_init, n_jobs, report)
+
+
+def best_of(
+    run: Callable[[Generator], Array], X: Array, rng: Generator, n_init: int, n_jobs: int, report: Progress
+) -> Array:
+    """Return the labels of least squared error among `n_init` runs, the first on ties."""
+    best, chosen = np.inf, np.empty(0, np.int64)
+    with ThreadPoolExecutor(n_jobs) as threads:
+        for done, labels in enumerate(threads.map(run, rng.spawn(n_init)), 1):
+            cost = total_cost(X, labels)
+            if done == 1 or cost < best:
+                best, chosen = cost, labels
+            report(done / n_init)
+    return chosen
+
+
+def _ona(X: Array, k: int, rng: Generator, limits: tuple[int, ...]) -> Array:
+    """One run; labels are numbered in the order of the groups at the end."""
+    n = len(X)
+    count = n // k
+    order = rng.permutation(n)
+    labels = np.empty(n, np.int64)
+    labels[order[: count * k]] = np.repeat(np.arange(count), k)
+    labels[order[count * k :]] = np.arange(n - count * k) % count
+    if limits[0] == 0:
+        return labels
+    work = Work(X, labels, k)
+    for _ in range(limits[0]):
+        before = numbered(work.parts.labels)
+        row = 0
+        while row < n:
+            row = _rounds.ona_steps(work.parts, row, k)
+            if limits[1:]:
+                _split(work, rng, limits[1:])
+        if np.array_equal(numbered(work.parts.labels), before):
+            break
+    return work.labels()
+
+
+def _split(work: Work, rng: Generator, limits: tuple[int, ...]) -> None:
+    """Split the groups of 2k records or more by a nested run."""
+    for group in np.flatnonzero(work.parts.sizes[: work.count] >= 2 * work.k):
+        rows = _rounds.rows_of(work.parts, group)
+        pieces = _ona(np.ascontiguousarray(work.X[rows]), work.k, rng, limits)
+        _rounds.spread(work.parts, group, rows, pieces, int(pieces.max()) + 1)
+    if work.count + 2 * work.k > len(work.parts.sizes):
+        work.make_room()
+
+
+def _lmas(X: Array, k: int, rng: Generator) -> Array:
+    """One run."""
+    count = len(X) // k
+    first = int(rng.integers(len(X)))
+    centres = X[_rounds.draw_centres(X, first, rng.random(count - 1))]
+    labels = np.full(len(X), -1, np.int64)
+    for _ in range(LLOYD_ROUNDS):
+        points = new_points(np.ascontiguousarray(centres), like=X)
+        put_all(points, np.arange(len(centres)))
+        nearest = np.unique(_rounds.nearest_centres(points, X), return_inverse=True)[1].astype(np.int64)
+        if np.array_equal(nearest, labels):
+            break
+        labels = nearest
+        centres = all_means(X, labels, int(labels.max()) + 1)
+    work = Work(X, labels, k)
+    _rounds.merge_small(work.parts, k)
+    return split_large(X, k, work.labels(), mdav_plus, in_place=True)

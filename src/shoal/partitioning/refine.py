@@ -1,0 +1,209 @@
+"""Refinements: partitions made better, never worse.
+
+Sources: K = Khomnotai et al. (2018), section 4; T = Thaeter (2021), dissertation, 6.4.
+
+A refinement visits groups in an order. A method that refines its own groups hands them over in order of
+creation, as the papers do; a refinement of given labels visits them by their first row. A round that does not
+lower the squared error is undone and tried again in that second order, and the end is reached when that does not help
+either: so refining the result again changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import fsum
+from typing import Any
+
+import numpy as np
+
+from shoal.kernels import rounds as _rounds
+from shoal.kernels.search import new_points
+from shoal.partitioning.fixed_size import cbfs
+from shoal.partitioning.maximum_distance import mdav_plus
+from shoal.partitioning.pool import cost_of, members, numbered, total_cost
+from shoal.progress import Progress, silent
+
+Array = np.ndarray[Any, Any]
+Round = Callable[["Work"], None]
+
+MOST_ROUNDS = 30
+
+
+class Work:
+    """A partition under work.
+
+    Parameters
+    ----------
+    X : float64[n, d]
+    labels : int64[n]
+        Groups, numbered 0, 1, .. in the order in which they are to be visited.
+    k : int
+    """
+
+    def __init__(self, X: Array, labels: Array, k: int) -> None:
+        self.X, self.k = X, k
+        self._set(labels)
+
+    def _set(self, labels: Array) -> None:
+        n, groups = len(self.X), int(labels.max()) + 1
+        room = 2 * groups + 4 * self.k + 64
+        self.parts = _rounds.Parts(
+            X=self.X,
+            labels=np.empty(n, np.int64),
+            heads=np.full(room, -1, np.int64),
+            nexts=np.full(n, -1, np.int64),
+            sizes=np.zeros(room, np.int64),
+            costs=np.full(room, np.nan),
+            centres=new_points(np.zeros((room, self.X.shape[1])), like=self.X),
+            groups=np.array([groups]),
+            targets=np.zeros(n, np.int64),
+            distances=np.zeros(n),
+            seen=np.full(n, -1, np.int64),
+            changed=np.zeros(room, np.int64),
+            checked=np.full(room, -1, np.int64),
+            log=np.zeros(_rounds.LOG, np.int64),
+            clock=np.zeros(1, np.int64),
+        )
+        _rounds.link_all(self.parts, labels)
+
+    @property
+    def count(self) -> int:
+        """How many group numbers are in use; some of the groups may be gone."""
+        return int(self.parts.groups[0])
+
+    def labels(self) -> Array:
+        """Return the groups, numbered 0, 1, .. in their order."""
+        return np.asarray(np.unique(self.parts.labels, return_inverse=True)[1], np.int64)
+
+    def total(self) -> float:
+        """Return the squared error."""
+        return fsum(_rounds.all_costs(self.parts).tolist())
+
+    def make_room(self, *positions: int) -> list[int]:
+        """Renumber the groups without gaps; return what `positions` have become."""
+        there = self.parts.sizes[: self.count] > 0
+        moved = [int(there[:position].sum()) for position in positions]
+        self._set(self.labels())
+        return moved
+
+    def dissolve(self) -> None:
+        """Try to dissolve each group of k, but not those made meanwhile (T algorithm 16)."""
+        position, stop = 0, self.count
+        while position < stop:
+            position = _rounds.dissolve_phase(self.parts, position, stop, self.k)
+            if position < stop:
+                position, stop = self.make_room(position, stop)
+
+    def reassign(self) -> None:
+        """Let each group of more than k give records away, also those made meanwhile (T algorithm 17)."""
+        position = 0
+        while True:
+            position = _rounds.reassign_phase(self.parts, position, -1, self.k, True)
+            if position >= self.count:
+                return
+            (position,) = self.make_room(position)
+
+    def shrink(self) -> None:
+        """Let each group of more than k give records away, without splitting what grows large (K figure 4)."""
+        _rounds.reassign_phase(self.parts, 0, self.count, self.k, False)
+
+
+def rounds(X: Array, k: int, labels: Array, one_round: Round, *, most: float, by_row: bool, report: Progress) -> Array:
+    """Repeat a round while it lowers the squared error.
+
+    Parameters
+    ----------
+    X : float64[n, d]
+    k : int
+    labels : int64[n]
+        Groups in the order in which they are visited.
+    one_round : callable
+        Changes a Work.
+    most : float
+        Largest number of rounds.
+    by_row : bool
+        Whether the groups come in the order of their first rows.
+    report : callable
+
+    Returns
+    -------
+    int64[n]
+        Labels in the order of the groups at the end.
+    """
+    work = Work(X, labels, k)
+    total = work.total()
+    count = 0
+    while count < most:
+        count += 1
+        one_round(work)
+        lower = work.total()
+        if lower < total:
+            total, labels, by_row = lower, work.labels(), False
+        elif by_row:
+            break
+        else:
+            labels, by_row = numbered(labels), True
+            work = Work(X, labels, k)
+        report(count / MOST_ROUNDS)
+    return labels
+
+
+def split_large(X: Array, k: int, labels: Array, split: Callable[[Array, int], Array], *, in_place: bool) -> Array:
+    """Split groups of 2k records or more.
+
+    The first piece takes the place of its group (`in_place`) or comes last like the others.
+    """
+    labels = labels.copy()
+    count = int(labels.max()) + 1
+    for rows in members(labels):
+        if len(rows) >= 2 * k:
+            pieces = split(X[rows], k)
+            new = pieces + (count - 1 if in_place else count)
+            labels[rows] = np.where(pieces == 0, labels[rows], new) if in_place else new
+            count += int(pieces.max()) + (0 if in_place else 1)
+    return np.asarray(np.unique(labels, return_inverse=True)[1], np.int64)
+
+
+def ona_rounds(X: Array, k: int, labels: Array, *, by_row: bool = True, report: Progress = silent) -> Array:
+    """Dissolve groups and reassign records in rounds, as ONA* does from its start (T algorithms 15 to 17).
+
+    Groups of 2k records or more are split by MDAV+ first. At most 30 rounds.
+    """
+    labels = split_large(X, k, labels, mdav_plus, in_place=True)
+
+    def one_round(work: Work) -> None:
+        work.dissolve()
+        work.reassign()
+
+    return rounds(X, k, labels, one_round, most=MOST_ROUNDS, by_row=by_row, report=report)
+
+
+def tfrp2(X: Array, k: int, labels: Array, *, report: Progress = silent) -> Array:
+    """Decompose once (K figure 2): the second phase of TFRP and others; the labels themselves if nothing is gained."""
+    new = decompose(X, k, labels)
+    return new if total_cost(X, new) < total_cost(X, labels) else labels
+
+
+def decompose_shrink(X: Array, k: int, labels: Array, *, report: Progress = silent) -> Array:
+    """Decompose and shrink in turn while that lowers the squared error (K figures 1 to 4)."""
+
+    def one_round(work: Work) -> None:
+        work._set(decompose(X, k, work.labels()))
+        work.shrink()
+        work._set(split_large(X, k, work.labels(), cbfs, in_place=False))
+
+    return rounds(X, k, labels, one_round, most=np.inf, by_row=True, report=report)
+
+
+def decompose(X: Array, k: int, labels: Array) -> Array:
+    """Give whole groups to the nearest means, the costliest group first, where squared distances fall (K figure 2).
+
+    As the printed figures demand, the means stay as they were before. Groups that reach 2k are split by CBFS; their
+    pieces come last.
+    """
+    rows = members(labels)
+    costs = [cost_of(X, group) for group in rows]
+    order = np.argsort(-np.array(costs), kind="stable")
+    work = Work(X, np.argsort(order)[labels], k)
+    _rounds.decompose(work.parts)
+    return split_large(X, k, work.labels(), cbfs, in_place=False)

@@ -1,0 +1,73 @@
+"""Properties of the methods that improve partitions in rounds."""
+
+import numpy as np
+import pytest
+
+import shoal
+from shoal.partitioning.choice import choose
+
+
+def gaussian(n=300, d=4, seed=0):
+    return np.random.default_rng(seed).normal(size=(n, d))
+
+
+@pytest.mark.parametrize(("method", "cuts"), [("mona", "mondrian-v"), ("mona-2d", "mondrian-v2d")])
+@pytest.mark.parametrize("k", [2, 3, 7])
+def test_the_ends_of_mona_are_mondrian_and_ona_star(method, cuts, k):
+    X = gaussian()
+    np.testing.assert_array_equal(shoal.partition(X, k, method, rho=0), shoal.partition(X, k, cuts))
+    np.testing.assert_array_equal(shoal.partition(X, k, method, rho=1), shoal.partition(X, k, "ona*"))
+
+
+@pytest.mark.parametrize("method", ["ona", "lmas"])
+def test_random_methods_are_reproducible_and_better_with_more_starts(method):
+    X = gaussian()
+    runs = [shoal.partition(X, 4, method, n_init=6, random_state=7, n_jobs=jobs) for jobs in (1, 2, 4)]
+    np.testing.assert_array_equal(runs[0], runs[1])
+    np.testing.assert_array_equal(runs[0], runs[2])
+    np.testing.assert_array_equal(
+        runs[0], shoal.partition(X, 4, method, n_init=6, random_state=np.random.default_rng(7))
+    )
+    losses = [shoal.information_loss(X, shoal.partition(X, 4, method, n_init=n, random_state=7)) for n in (1, 3, 6, 12)]
+    assert losses == sorted(losses, reverse=True)
+    assert losses[-1] < losses[0]
+    assert not np.array_equal(runs[0], shoal.partition(X, 4, method, n_init=6, random_state=8))
+
+
+def test_many_splits_make_room_for_new_groups():
+    # Tight clumps of 2k - 1 and lone records far apart: rounds dissolve and split all the time.
+    rng = np.random.default_rng(3)
+    X = np.concatenate([rng.normal(size=(600, 2)) * 1e-3 + rng.integers(0, 30, size=(600, 1)), gaussian(300, 2)])
+    for k in (2, 3, 5):
+        start = shoal.partition(X, k, "mondrian")
+        labels = shoal.refine(X, start, k)
+        assert np.bincount(labels).min() >= k
+        assert shoal.information_loss(X, labels) < shoal.information_loss(X, start)
+
+
+def test_a_refinement_needs_groups_of_k():
+    X = gaussian(6)
+    with pytest.raises(shoal.ShoalError, match="groups of at least 3 records"):
+        shoal.refine(X, [0, 0, 1, 1, 2, 2], 3)
+    with pytest.raises(shoal.ShoalError, match="ona-rounds"):
+        shoal.partition(X, 2, "mdav", refine="ona-round")
+
+
+@pytest.mark.parametrize("name", ["census", "tarragona", "cloud1", "cloud2", "eia"])
+def test_auto_is_never_worse_than_mdav(name, benchmark_table):
+    X = benchmark_table(name)
+    for k in (3, 10):
+        assert shoal.information_loss(X, shoal.partition(X, k)) < shoal.information_loss(
+            X, shoal.partition(X, k, "mdav")
+        )
+
+
+def test_auto_takes_the_time_it_is_given():
+    chosen = [choose(20_000, 10, 5, seconds).method for seconds in (0.05, 0.5, 10, 60, 10_000)]
+    assert len(set(chosen)) >= 4
+    assert choose(10, 1, 2).method == "univariate"
+    assert choose(5_000_000, 20, 3, 60).method == "mondrian-v2d"
+    with pytest.raises(shoal.ShoalError, match="time_limit"):
+        shoal.partition(gaussian(), 3, "mdav", time_limit=3)
+    with pytest.raises(shoal.ShoalError, match="positive number of seconds"):
+        shoal.partition(gaussian(), 3, time_limit=0)
