@@ -50,6 +50,16 @@ NAMES: dict[str, tuple[str, dict[str, Any]]] = {
     "MONDRIAN_V": ("mondrian-v", {}),
     "MONDRIAN_V2D": ("mondrian-v2d", {}),
 }
+NAMES |= {"ONA*": ("ona*", {}), "ONA*_gamma": ("ona*-gamma", BEST), "\u03bc-Approx": ("mu-approx", {})}
+NAMES |= {f"LMaS_{runs}": ("lmas", {"n_init": runs, "random_state": 1}) for runs in (10, 100)}
+NAMES |= {f"ONA_{runs}": ("ona", {"n_init": runs, "random_state": 1}) for runs in (10, 100)}
+NAMES |= {f"MONA_{i / 10:g}": ("mona", {"rho": i / 10}) for i in range(1, 11)}
+NAMES |= {f"MONA_2D_{i / 10:g}": ("mona-2d", {"rho": i / 10}) for i in range(1, 10)}
+# The seven starts of Khomnotai et al. (2018), refined: suffixes 2 and 3.
+STARTS = ("CBFS-NN", "CBFS-NC", "MDAV-NN", "MDAV-NC", "TFRP-NN", "TFRP-NC", "GSMS-NN")
+NAMES |= {f"{start}2": (NAMES[start][0], {"refine": "tfrp2"}) for start in STARTS}
+NAMES |= {f"{start}3": (NAMES[start][0], {"refine": "decompose-shrink"}) for start in STARTS}
+
 TABLES = {
     "Census": "census",
     "Tarragona": "tarragona",
@@ -66,6 +76,7 @@ EXACT = (
     "MD", "MDAV", "MDAV-NN", "MDAV+", "V-MDAV", "MDAV*", "MDAV*_gamma", "CBFS-NN", "CBFS-NC", "MDAV-NC",
     "TFRP-NN", "TFRP-NC", "GSMS-NN",
 )  # fmt: skip
+RANDOM = ("LMaS_10", "LMaS_100", "ONA_10", "ONA_100")
 PATHS = ("NPN-MHM", "MD-MHM", "MDAV-MHM", "CBFS-MHM")
 
 
@@ -112,7 +123,7 @@ def cells() -> list[Cell]:
     found: dict[tuple[str, int, str, str], Cell] = {}
     with path.open(newline="", encoding="utf-8") as file:
         for row in csv.DictReader(file):
-            if row["method"] in NAMES and "[highest" not in row["source"]:
+            if row["method"] in NAMES and "of runs]" not in row["source"]:
                 cell = Cell(row["dataset"], int(row["k"]), row["method"], row["il_percent"], row["source"])
                 found.setdefault((cell.dataset, cell.k, cell.method, cell.printed), cell)
     return list(found.values())
