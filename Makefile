@@ -32,6 +32,7 @@ bench: $(STAMP)  ## loss against the published tables, speed, growth and memory
 	$(BIN)/python -m benchmarks.speed
 	$(BIN)/python -m benchmarks.mdav_speedups
 	$(BIN)/python -m benchmarks.univariate
+	$(BIN)/python -m benchmarks.optimality
 
 lint: $(STAMP)  ## check style and types
 	$(BIN)/ruff check .

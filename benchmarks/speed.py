@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import resource
 import sys
+import time
 from collections.abc import Callable
 from functools import partial
 
@@ -273,6 +275,39 @@ def large(*, quick: bool) -> Table:
     return table
 
 
+def lloyd(*, quick: bool) -> Table:
+    """Time ONA* on Credit Card next to its oracle, and MONA on a million records."""
+    oracles()  # the folder of the oracles is on the path from here on
+    from naive_lloyd import ona_star  # type: ignore[import-not-found,unused-ignore]
+
+    X, k, n0 = standardized(load("creditcard").data), 3, 150 if quick else 400
+    table = Table(
+        "Lloyd-based methods",
+        f"The oracle of `ona*` on the first {n0} records of Credit Card, extrapolated as n^2 (it grows faster); MONA "
+        "with rho = 0.5 on Gaussian records, all cores, by the clock.",
+        ["Method", "n", "d", "k", "oracle, s", "seconds", "ratio", "peak memory, MiB"],
+    )
+    shoal.partition(X[:500], k, "ona*")
+    plain, expected = clock(partial(ona_star, X[:n0], k))
+    if not np.array_equal(expected, shoal.partition(X[:n0], k, "ona*")):
+        raise AssertionError("ona*: labels differ from those of the oracle")
+    whole, _ = clock(partial(shoal.partition, X, k, "ona*"))
+    ratio = plain * (len(X) / n0) ** 2 / whole
+    table.add("ona*", len(X), X.shape[1], k, "~" + show(plain * (len(X) / n0) ** 2), show(whole), f"~{ratio:.0f}x", "")
+    for claim, holds in (("30 times as fast as its oracle or more", ratio >= 30), ("below 25 s", whole < 25)):
+        table.verdicts.append(f"`ona*` on Credit Card, k = 3, {claim}: {'holds' if holds else 'DOES NOT HOLD'}.")
+    n = 50_000 if quick else 1_000_000
+    Y = gaussian(n, 10)
+    start = time.perf_counter()
+    shoal.partition(Y, k, "mona", n_jobs=-1)
+    spent = time.perf_counter() - start
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    table.add("mona", n, 10, k, "", show(spent), "", f"{peak:.0f} (whole process)")
+    holds = spent < 60 and peak < 3072
+    table.verdicts.append(f"`mona` below 60 s and 3 GiB: {'holds' if holds else 'DOES NOT HOLD'}.")
+    return table
+
+
 def main() -> None:
     """Run everything."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -284,7 +319,7 @@ def main() -> None:
     tables = [credit_card(quick=quick, patience=0 if quick else 1200 if options.full else 90)]
     tables.append(all_ratios(quick=quick))
     grown, largest = growth(quick=quick)
-    tables += [grown, memory(largest, quick=quick), first_call(quick=quick), large(quick=quick)]
+    tables += [grown, memory(largest, quick=quick), first_call(quick=quick), large(quick=quick), lloyd(quick=quick)]
     publish("speed", "Speed, growth and memory", INTRO, tables, quick=quick)
 
 

@@ -50,7 +50,7 @@ class UnknownMethodError(OptionError):
 
 
 class TooLargeError(ShoalError):
-    """The request would not fit into the memory of this machine."""
+    """The request would not fit into the memory of this machine, or could not be finished in sensible time."""
 
 
 class DatasetNotFoundError(ShoalError, FileNotFoundError):

@@ -1,7 +1,6 @@
 """Our losses against the printed ones: the figures of thirty years must come out again."""
 
 import pytest
-
 from benchmarks.loss import measure, score
 from benchmarks.published import EXACT, PATHS, RANDOM, SMALL, STARTS, cells, figures_file
 from benchmarks.readings import explanation
@@ -78,6 +77,8 @@ def test_credit_card_agrees_too():
 
 @pytest.mark.long
 def test_best_of_random_starts_lies_within_three_percent():
-    chosen = measure([c for c in cells() if c.dataset in ("Census", "Tarragona") and c.method in ("LMaS_100", "ONA_100")])
+    chosen = measure(
+        [c for c in cells() if c.dataset in ("Census", "Tarragona") and c.method in ("LMaS_100", "ONA_100")]
+    )
     close, of = within(chosen, RANDOM, 0.03)
     assert close >= 0.9 * of

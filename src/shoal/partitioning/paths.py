@@ -81,33 +81,25 @@ def mdav_mhm(X: Array, k: int, *, report: Progress = silent) -> Array:
     This MDAV ends as described there: two groups a round while 2k records or more remain; k to 2k - 1
     left are one group, fewer join the group whose mean is nearest to theirs.
     """
-
-    def build(pool: Pool, groups: Groups) -> int:
-        first = -1
-        while pool.count >= 2 * k:
-            r = pool.furthest(pool.mean())
-            first = r if first < 0 else first
-            nearest_neighbours(pool, groups, r, k)
-            nearest_neighbours(pool, groups, pool.furthest(X[r]), k)
-            report(0.9 * (1 - pool.count / len(X)))
-        return first
-
-    return _cut_groups(X, k, build)
+    return _cut_groups(X, k, lambda pool, groups: _from_current_mean(pool, groups, k, True, report))
 
 
 def cbfs_mhm(X: Array, k: int, *, report: Progress = silent) -> Array:
     """Cut a path through groups around the record furthest from the mean of what remains (D 4.2.3)."""
+    return _cut_groups(X, k, lambda pool, groups: _from_current_mean(pool, groups, k, False, report))
 
-    def build(pool: Pool, groups: Groups) -> int:
-        first = -1
-        while pool.count >= 2 * k:
-            r = pool.furthest(pool.mean())
-            first = r if first < 0 else first
-            nearest_neighbours(pool, groups, r, k)
-            report(0.9 * (1 - pool.count / len(X)))
-        return first
 
-    return _cut_groups(X, k, build)
+def _from_current_mean(pool: Pool, groups: Groups, k: int, opposite: bool, report: Progress) -> int:
+    """Open groups around the record furthest from the mean (and opposite to it) while 2k remain; return the first seed."""
+    first = -1
+    while pool.count >= 2 * k:
+        r = pool.furthest(pool.mean())
+        first = r if first < 0 else first
+        nearest_neighbours(pool, groups, r, k)
+        if opposite:
+            nearest_neighbours(pool, groups, pool.furthest(pool.X[r]), k)
+        report(0.9 * (1 - pool.count / len(pool.X)))
+    return first
 
 
 def _cut_groups(X: Array, k: int, build: Callable[[Pool, Groups], int]) -> Array:
