@@ -90,7 +90,7 @@ def cbfs_mhm(X: Array, k: int, *, report: Progress = silent) -> Array:
 
 
 def _from_current_mean(pool: Pool, groups: Groups, k: int, opposite: bool, report: Progress) -> int:
-    """Open groups around the record furthest from the mean (and opposite to it) while 2k remain; return the first seed."""
+    """Open groups around the record furthest from the mean, and opposite to it; return the first seed."""
     first = -1
     while pool.count >= 2 * k:
         r = pool.furthest(pool.mean())
