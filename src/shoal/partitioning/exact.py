@@ -83,7 +83,7 @@ def exact(X: Array, k: int, *, report: Progress = silent) -> Array:
     if n > most_records(k):
         raise TooLargeError(
             f"The method 'exact' takes at most {most_records(k)} records for k = {k}. Got {n}.",
-            hint="'mdav*-gamma' with gamma='best' comes close to the optimum on many records.",
+            hint="'pcl' comes close to the optimum on many records.",
         )
     D = np.zeros((n, n))
     for column in X.T:

@@ -5,7 +5,8 @@ Sources: T = Thaeter (2021), dissertation, chapters 6 and 7; S = Thaeter and Rei
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from threading import Lock
 from typing import Any, Literal
 
 import numpy as np
@@ -34,11 +35,25 @@ def ona_star(X: Array, k: int, *, report: Progress = silent) -> Array:
 def ona_star_gamma(
     X: Array, k: int, *, gamma: float | Literal["best"] = 1.0, n_jobs: int = 1, report: Progress = silent
 ) -> Array:
-    """ONA* from MDAV*-gamma (T 6.4); `gamma="best"` runs 0, 0.1 .. 2 and keeps the lowest loss at the end."""
+    """ONA* from MDAV*-gamma (T 6.4); `gamma="best"` runs 0, 0.1 .. 2 and keeps the lowest loss at the end.
+
+    Gain factors that lead to the same start share the rounds from it.
+    """
+    lock, ends = Lock(), dict[bytes, Future[Array]]()
 
     def run(factor: float, told: Progress) -> Array:
         start = mdav_star_gamma(X, k, gamma=factor, report=part(told, 0.0, 0.4))
-        return ona_rounds(X, k, start, by_row=False, report=part(told, 0.4, 1.0))
+        with lock:
+            end, first = ends.get(start.tobytes()), start.tobytes() not in ends
+            if end is None:
+                end = ends[start.tobytes()] = Future()
+        if first:
+            try:
+                end.set_result(ona_rounds(X, k, start, by_row=False, report=part(told, 0.4, 1.0)))
+            except BaseException as error:
+                end.set_exception(error)
+                raise
+        return end.result()
 
     return best_gamma(run, X, n_jobs, report) if gamma == "best" else run(gamma, report)
 
