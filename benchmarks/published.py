@@ -139,8 +139,18 @@ def simulated(dataset: str) -> list[Array]:
     return [standardized(X) for X in collection(sim_u if dataset == "SimU" else sim_c, 2006)]
 
 
-def loss(X: Array, k: int, method: str) -> float:
-    """Return the loss of a printed method on X, in per cent."""
-    name, options = NAMES[method]
-    labels = shoal.partition(X, k, name, n_jobs=-1, **options)
+def recipe(cell: Cell) -> tuple[str, dict[str, Any]]:
+    """Return the method of ours, and its options, that a cell was made with.
+
+    Thaeter and Reischuk (2021) take the closest group by increase of error, the dissertation by the mean.
+    """
+    name, options = NAMES[cell.method]
+    by_cost = cell.source.startswith("thaeter-reischuk-2021") and cell.method in ("MDAV*", "ONA*")
+    return name, {**options, "closest": "cost"} if by_cost else options
+
+
+def loss(X: Array, cell: Cell) -> float:
+    """Return the loss of the method of a cell on X, in per cent."""
+    name, options = recipe(cell)
+    labels = shoal.partition(X, cell.k, name, n_jobs=-1, **options)
     return 100 * shoal.information_loss(X, labels)

@@ -53,12 +53,6 @@ READINGS: tuple[Reading, ...] = (
         methods=("LMaS_10", "LMaS_100", "ONA_10", "ONA_100"),
     ),
     Reading(
-        "Table 1 of Thaeter and Reischuk (2021) starts from MDAV* with the closest group by increase of error, the "
-        "dissertation (and we) by the mean.",
-        methods=("ONA*",),
-        sources=(SCALABLE,),
-    ),
-    Reading(
         "The rounds depend on the order in which groups are visited, which the text does not fix entirely; of the "
         "orders tried, ours agrees with most cells, and all lie within 0.5 %.",
         methods=("ONA*",),
@@ -81,12 +75,6 @@ READINGS: tuple[Reading, ...] = (
         "better if groups that took leftover records are ordered by their error without them, which is no "
         "function of the partition. MDAV-NN starts from another end of MDAV there (see MDAV-NN).",
         methods=tuple(f"{start}{suffix}" for start in STARTS for suffix in (2, 3)),
-    ),
-    Reading(
-        "Table 1 of Thaeter and Reischuk (2021) was made with the closest group by increase of error: "
-        "`closest='cost'` gives the figure to 0.01. The dissertation's MDAV* is `closest='mean'`.",
-        methods=("MDAV*",),
-        sources=(SCALABLE,),
     ),
     Reading(
         "Domingo-Ferrer et al. (2006) print more digits than the order of the two seeds leaves fixed: we "

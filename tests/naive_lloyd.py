@@ -209,14 +209,14 @@ def ona_rounds(X, k, labels):
     return numbered(ona_star_from(X, k, groups_of(labels), in_label_order=True), len(X))
 
 
-def ona_star_groups(X, k):
-    groups = mdav_star_groups(X, k, 1.0, "mean", second_test=False)
+def ona_star_groups(X, k, closest="mean"):
+    groups = mdav_star_groups(X, k, 1.0, closest, second_test=False)
     return ona_star_from(X, k, groups, in_label_order=False)
 
 
-def ona_star(X, k):
+def ona_star(X, k, closest="mean"):
     """From MDAV*, its groups in order of creation."""
-    return numbered(ona_star_groups(X, k), len(X))
+    return numbered(ona_star_groups(X, k, closest), len(X))
 
 
 def ona_star_gamma(X, k, gamma=1.0):

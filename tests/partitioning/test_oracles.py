@@ -24,6 +24,7 @@ VARIANTS = {
     "mondrian": [{}, {"whole": "2k-1"}],
     "mondrian-v": [{}, {"whole": "2k-1"}],
     "mondrian-v2d": [{}, {"whole": "2k-1", "weight": 2.0}],
+    "ona*": [{}, {"closest": "record"}, {"closest": "cost"}],
     "ona*-gamma": [{"gamma": 0.0}, {"gamma": 1.0}, {"gamma": 1.5}],
     "mona": [{"rho": 0.0}, {"rho": 0.6}, {"rho": 0.8}, {"rho": 1.0}],
     "mona-2d": [{"rho": 0.0}, {"rho": 0.7}, {"rho": 1.0}],

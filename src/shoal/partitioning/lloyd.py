@@ -13,7 +13,7 @@ import numpy as np
 
 from shoal.kernels import halves as _halves
 from shoal.kernels.star import star
-from shoal.partitioning.maximum_distance import best_gamma, mdav_star, mdav_star_gamma
+from shoal.partitioning.maximum_distance import Closest, best_gamma, mdav_star, mdav_star_gamma
 from shoal.partitioning.mondrian import PART
 from shoal.partitioning.refine import ona_rounds
 from shoal.progress import Progress, part, silent
@@ -21,14 +21,17 @@ from shoal.progress import Progress, part, silent
 Array = np.ndarray[Any, Any]
 
 
-def ona_star(X: Array, k: int, *, report: Progress = silent) -> Array:
+def ona_star(X: Array, k: int, *, closest: Closest = "mean", report: Progress = silent) -> Array:
     """ONA*: from MDAV*, dissolve groups and reassign records in rounds (T algorithms 15 to 17, S algorithm 3).
 
     A record's nearest group is by its mean, its own left out; groups are visited in order of creation, the first
     piece of a split in the place of its group and the others last; a move or a dissolution needs a strict gain.
-    At most 30 rounds.
+    At most 30 rounds. `closest` is that of MDAV*: "mean" gives the figures of T, "cost" those of S.
     """
-    start = star(X, k, 1.0, False)[0] if len(X) <= PART else mdav_star(X, k, report=part(report, 0.0, 0.4))
+    if len(X) <= PART and closest == "mean":
+        start = star(X, k, 1.0, False)[0]
+    else:
+        start = mdav_star(X, k, closest=closest, report=part(report, 0.0, 0.4))
     return ona_rounds(X, k, start, by_row=False, report=part(report, 0.4, 1.0))
 
 

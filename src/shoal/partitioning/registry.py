@@ -372,6 +372,7 @@ METHODS: tuple[Method, ...] = (
         f"{THAETER}, algorithms 15 to 17; {SCALABLE}, algorithm 3",
         "O(n^2 d) time a round at worst (at most 30), O(n d) memory",
         "lloyd:ona_star",
+        (_CLOSEST,),
     ),
     Method(
         "ona*-gamma",
