@@ -85,3 +85,22 @@ def test_after_fork():
         received = np.frombuffer(pipe.read(), np.int8)
     assert os.waitpid(pid, 0)[1] == 0
     np.testing.assert_array_equal(received, expected)
+
+
+@pytest.mark.parametrize("d", [1, 3])
+@pytest.mark.parametrize("method", NAMES)
+def test_no_method_writes_to_its_input(method, d):
+    X = np.random.default_rng(9).normal(size=(28, 1 if method == "univariate" else d))
+    before = X.copy()
+    shoal.partition(X, 3, method, **SEED)
+    np.testing.assert_array_equal(X, before)
+
+
+@pytest.mark.parametrize("name", [refinement.name for refinement in shoal.refinements()])
+def test_no_refinement_writes_to_its_input(name):
+    X = np.random.default_rng(9).normal(size=(28, 1))
+    labels = shoal.partition(X, 3, "mdav")
+    before = X.copy(), labels.copy()
+    shoal.refine(X, labels, 3, name)
+    np.testing.assert_array_equal(X, before[0])
+    np.testing.assert_array_equal(labels, before[1])
