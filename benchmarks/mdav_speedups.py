@@ -1,32 +1,35 @@
 """The five accelerations of F-MDAV, one by one; run with `python -m benchmarks.mdav_speedups [--quick]`.
 
-Shoal's `mdav` has all of them built in. Here its pool is replaced by one in which each can be switched off;
-the method itself and the exact measuring in double precision stay, so every variant must give the same labels.
+They are accelerations of a scan over all records, which Shoal has replaced by an index. Here they can be switched on
+and off over such a scan; what decides is measured in double precision, so every variant must give the same labels.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 
+import shoal
+from benchmarks import scans
+from benchmarks.scans import BLOCK, scan
 from benchmarks.timing import Array, Table, clock, gaussian, publish, show
 from shoal.datasets import load
 from shoal.estimator import standardized
-from shoal.kernels import search
+from shoal.kernels.index import square_distance
 from shoal.kernels.jit import kernel
-from shoal.kernels.search import BLOCK, _into_order, _offer, scan, square_distance
-from shoal.partitioning import maximum_distance
-from shoal.partitioning.pool import NONE, Pool
+from shoal.kernels.search import into_order, offer
+from shoal.partitioning.pool import numbered
 
 K = 10
 INTRO = """\
-Rodriguez-Hoyos et al. (2020) make MDAV faster in five ways. All of them are built into Shoal's `mdav`. Here each
-is switched off alone (*without*: how many times slower `mdav` gets), and switched on alone over a version that
+Rodriguez-Hoyos et al. (2020) make MDAV faster in five ways, all of which speed up scans over the remaining records.
+Shoal's `mdav` asks an index instead (see [How the engine works](../explanation/engine.md)). Here each of the five
+is switched off alone (*without*: how many times slower a scanning MDAV gets), and switched on alone over a version that
 has none (*alone*: how many times faster that gets, which is what the paper measures, in Matlab, k = 10). Every
 variant gives the same labels as `mdav`: distances only screen, and what decides is measured in double
 precision. In compiled code passing over the records is cheap and sorting is not, so selection counts for
@@ -154,13 +157,13 @@ def scan_direct(points, query, m, furthest, largest):  # type: ignore[no-untyped
             i = points.ids[b * BLOCK + p]
             exact = square_distance(points.X, i, query)
             if near:
-                size = _offer(dist, ids, size, exact, i)
+                size = offer(dist, ids, size, m, exact, i)
                 if size == m:
                     below = number((0.5 * dist[0] * scale * scale + error) * (1 + 2.0**-22))
             if furthest and (exact > far_distance or (exact == far_distance and i < far)):
                 far, far_distance = i, exact
                 above = number((0.5 * exact * scale * scale) * (1 - 2.0**-22) - error)
-    _into_order(dist, ids, size)
+    into_order(dist, ids, size)
     return ids[:size], dist[:size], far, far_distance
 
 
@@ -183,7 +186,7 @@ def scan_sorted(points, query, m, direct, largest):  # type: ignore[no-untyped-d
         if size == m and half[slot] + missing > (0.5 * dist[0] * scale * scale) * (1 + 2.0**-22) + error:
             break
         i = points.ids[slot]
-        size = _offer(dist, ids, size, square_distance(points.X, i, query), i)
+        size = offer(dist, ids, size, m, square_distance(points.X, i, query), i)
     far, far_distance = -1, -1.0
     for slot in order[::-1]:
         if half[slot] + missing < (0.5 * far_distance * scale * scale) * (1 - 2.0**-22) - error:
@@ -192,55 +195,63 @@ def scan_sorted(points, query, m, direct, largest):  # type: ignore[no-untyped-d
         exact = square_distance(points.X, i, query)
         if exact > far_distance or (exact == far_distance and i < far):
             far, far_distance = i, exact
-    _into_order(dist, ids, size)
+    into_order(dist, ids, size)
     return ids[:size], dist[:size], far, far_distance
 
 
-class SwitchedPool(Pool):
-    """A pool whose accelerations can be switched off, as far as `mdav` needs it."""
+class Scanned:
+    """The unassigned records, found by scans whose accelerations can be switched off."""
 
-    def __init__(self, on: Switches, X: Array) -> None:
+    def __init__(self, X: Array, on: Switches) -> None:
         self._on = on
-        precision = np.float32 if on.single_precision else np.float64
-        with patch.object(search, "new_points", partial(search.new_points, dtype=precision)):
-            super().__init__(X)
-        self._largest = float(self._points.high.max())
+        self.points = scans.new_points(X, dtype=np.float32 if on.single_precision else np.float64)
+        scans.put_all(self.points, np.arange(len(X)))
+        self._largest = float(self.points.high.max())
+
+    @property
+    def rows(self) -> Array:
+        """The present rows in ascending order."""
+        return np.sort(self.points.ids[: self.points.present[0]])
 
     def mean(self) -> Array:
         """Return the mean of the present points."""
         if self._on.subtraction:
-            return super().mean()
-        mean: Array = plain_mean(self.X, self._points.ids[: self.count])
+            parts = self.points.total
+            return np.array([math.fsum(column) for column in parts.T.tolist()]) / int(self.points.present[0])
+        mean: Array = plain_mean(self.points.X, self.points.ids[: self.points.present[0]])
         return mean
 
-    def _search(self, query: Array, m: int, furthest: bool) -> Any:
+    def search(self, query: Array, m: int, furthest: bool) -> Any:
+        """Return the m nearest rows, their distances, the furthest row and its distance."""
         if m > 0 and not self._on.selection:
-            return scan_sorted(self._points, query, m, not self._on.inner_products, self._largest)
+            return scan_sorted(self.points, query, m, not self._on.inner_products, self._largest)
         if self._on.inner_products:
-            return scan(self._points, query, m, furthest, NONE, NONE)
-        return scan_direct(self._points, query, m, furthest, self._largest)
+            return scan(self.points, query, m, furthest, -1, -1)
+        return scan_direct(self.points, query, m, furthest, self._largest)
 
-    def furthest(self, query: Array) -> int:
-        """Return the row furthest from `query`."""
-        return int(self._search(query, 0, True)[2])
-
-    def nearest(self, query: Array, m: int, *, skip: int = NONE, other: int = NONE, spare: int = 0) -> Array:
-        """Return the m nearest rows; `mdav` leaves out none and keeps no spare ones."""
-        ids: Array = self._search(query, m, False)[0]
-        return ids
-
-    def nearest_and_furthest(self, query: Array, m: int) -> tuple[Array, int]:
-        """Return the m nearest rows and the furthest one, from one search or two."""
-        if not self._on.reuse:
-            return self.nearest(query, m), self.furthest(query)
-        found = self._search(query, m, True)
-        return found[0], int(found[2])
+    def take(self, seed: int, labels: Array, opposite: bool) -> int:
+        """Make a group of `seed` and its nearest neighbours; return the record furthest from it, if asked for."""
+        X, group = self.points.X, int(labels.max()) + 1
+        scans.drop(self.points, np.array([seed]))
+        found = self.search(X[seed], K - 1, opposite and self._on.reuse)
+        far = int(found[2]) if self._on.reuse or not opposite else int(self.search(X[seed], 0, True)[2])
+        scans.drop(self.points, found[0])
+        labels[seed] = labels[found[0]] = group
+        if opposite and self.points.slots[far] < 0:  # among ties only
+            far = int(self.search(X[seed], 0, True)[2])
+        return far
 
 
 def run(X: Array, on: Switches) -> Array:
-    """Return the labels of `mdav` with some accelerations."""
-    with patch.object(maximum_distance, "Pool", partial(SwitchedPool, on)):
-        return maximum_distance.mdav(X, K)
+    """Return the labels of MDAV with some accelerations."""
+    pool, labels = Scanned(X, on), np.full(len(X), -1, np.int64)
+    while pool.points.present[0] >= 3 * K:
+        far = pool.take(int(pool.search(pool.mean(), 0, True)[2]), labels, True)
+        pool.take(far, labels, False)
+    if pool.points.present[0] >= 2 * K:
+        pool.take(int(pool.search(pool.mean(), 0, True)[2]), labels, False)
+    labels[pool.rows] = labels.max() + 1
+    return numbered(labels)
 
 
 def measure(title: str, X: Array, rounds: int) -> Table:
@@ -248,7 +259,7 @@ def measure(title: str, X: Array, rounds: int) -> Table:
     without = {name: replace(ALL, **{name: False}) for name in NAMES}
     alone = {name: replace(NONE_ON, **{name: True}) for name in NAMES}
     variants = {ALL, NONE_ON, *without.values(), *alone.values()}
-    expected = maximum_distance.mdav(X, K)
+    expected = shoal.partition(X, K, "mdav")
     least = dict.fromkeys(variants, np.inf)
     for number in range(rounds):
         # Slow variants need no second look.
@@ -257,10 +268,11 @@ def measure(title: str, X: Array, rounds: int) -> Table:
             if not np.array_equal(labels, expected):
                 raise AssertionError(f"other labels with {on}")
             least[on] = min(least[on], seconds)
-    own = min(clock(partial(maximum_distance.mdav, X, K), repeats=3)[0], least[ALL])
+    own = least[ALL]
     table = Table(
         f"{title}, {len(X)} x {X.shape[1]}, k = {K}",
-        f"All on: {show(own)} s. All off: {show(least[NONE_ON])} s.",
+        f"All on: {show(own)} s. All off: {show(least[NONE_ON])} s. With the index, `mdav` takes "
+        f"{show(clock(partial(shoal.partition, X, K, 'mdav'), repeats=3)[0])} s.",
         ["Acceleration", "without, s", "slower by", "alone, s", "faster by", "paper"],
     )
     for name in NAMES:

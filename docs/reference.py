@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 import shoal
-from shoal.partitioning.registry import Method, Option
+from shoal.partitioning.registry import Method, Option, Refinement
 
 PAGE = Path(__file__).resolve().parent / "reference" / "methods.md"
 
@@ -44,11 +44,19 @@ Letters stand for these works in the descriptions below.
 - **T**: Florian Thaeter: k-anonymous Microaggregation. Dissertation, Universität zu Lübeck (2021).
 """
 
+REFINEMENTS = """\
+## Refinements { #refinements }
+
+A refinement takes the groups of any method and makes them better, or leaves them as they are: `refine=` of
+`shoal.partition` and of the estimator, and [`shoal.refine`](api.md#shoalrefine), which also takes options.
+"""
+
 
 def page() -> str:
     """Return the whole page."""
     methods = shoal.methods()
-    return "\n".join([HEAD, *table(methods), "", SOURCES, *(section(method) for method in methods)])
+    parts = [HEAD, *table(methods), "", SOURCES, *(section(method) for method in methods), REFINEMENTS]
+    return "\n".join([*parts, *(refinement_section(refinement) for refinement in shoal.refinements())])
 
 
 def table(methods: tuple[Method, ...]) -> list[str]:
@@ -83,6 +91,18 @@ def section(method: Method) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def refinement_section(refinement: Refinement) -> str:
+    """Return what the page says of one refinement."""
+    parts = [
+        f"### `{refinement.name}` {{ #{refinement.name} }}",
+        f"{sentence(prose(refinement.summary))}\n\n{description(refinement)}",
+        f"- Paper: {prose(refinement.paper)}",
+    ]
+    if refinement.options:
+        parts.append("\n".join(options_table(refinement.options)))
+    return "\n\n".join(parts) + "\n"
+
+
 def options_table(options: tuple[Option, ...]) -> list[str]:
     """Return the lines of the table of a method's options."""
     lines = ["| Option | Default | Allowed | Meaning |", "|---|---|---|---|"]
@@ -92,7 +112,7 @@ def options_table(options: tuple[Option, ...]) -> list[str]:
     return lines
 
 
-def description(method: Method) -> str:
+def description(method: Method | Refinement) -> str:
     """Return the docstring of the method's function up to its first numpydoc section, as paragraphs."""
     text = inspect.getdoc(method.load())
     if not text:

@@ -138,11 +138,10 @@ def shrink(X, k, groups):
     return split_large_groups(X, k, groups)
 
 
-def tfrp2(X, k, labels):
-    """Decompose once; the labels themselves if the cost does not fall."""
-    groups = groups_of(labels)
-    new = decompose(X, k, groups)
-    return numbered(new if total_cost(X, new) < total_cost(X, groups) else groups, len(X))
+def tfrp2(X, k, labels, passes="all"):
+    """Decompose while the cost falls, at most `passes` times."""
+    most = math.inf if passes == "all" else passes
+    return numbered(rounds_until_settled(X, groups_of(labels), lambda gs: decompose(X, k, gs), most), len(X))
 
 
 def decompose_shrink(X, k, labels):

@@ -249,6 +249,9 @@ def test_no_print_and_no_assert(path):
     assert not found
 
 
+DECORATORS = {"kernel", "inner", "inlined"}
+
+
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
 def test_numba_is_spoken_to_in_one_place_only(path):
     """Only kernels/jit.py knows numba, and even it knows neither fastmath nor parallel nor prange."""
@@ -264,15 +267,16 @@ def test_numba_is_spoken_to_in_one_place_only(path):
             assert node.arg != "fastmath"
             assert not (compiled and node.arg == "parallel")
         if isinstance(node, ast.FunctionDef) and compiled:
-            assert {ast.unparse(decorator) for decorator in node.decorator_list} <= {"kernel", "inlined"}, node.name
+            assert {ast.unparse(decorator) for decorator in node.decorator_list} <= DECORATORS, node.name
 
 
-def test_the_house_decorator_does_what_it_says():
-    from shoal.kernels.search import scan
+def test_the_house_decorators_do_what_they_say():
+    from shoal.kernels import index, search
 
-    assert scan.targetoptions["nogil"] is True
-    assert not scan.targetoptions.get("fastmath")
-    assert not scan.targetoptions.get("parallel")
+    for compiled in (search.search_near, search.furthest, index.square_distance, index.add_exactly):
+        assert compiled.targetoptions["nogil"] is True
+        assert not compiled.targetoptions.get("fastmath")
+        assert not compiled.targetoptions.get("parallel")
 
 
 # --- the registry ---

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import shoal
+from shoal.errors import OptionError
 from shoal.partitioning.choice import choose
 
 
@@ -51,6 +52,31 @@ def test_a_refinement_needs_groups_of_k():
         shoal.refine(X, [0, 0, 1, 1, 2, 2], 3)
     with pytest.raises(shoal.ShoalError, match="ona-rounds"):
         shoal.partition(X, 2, "mdav", refine="ona-round")
+
+
+def test_passes_of_tfrp2_go_on_where_one_ends():
+    X = gaussian(600, 3)
+    before = shoal.partition(X, 3, "mondrian")
+    one, two, every = (shoal.refine(X, before, 3, "tfrp2", passes=passes) for passes in (1, 2, "all"))
+    np.testing.assert_array_equal(two, shoal.refine(X, one, 3, "tfrp2", passes=1))
+    np.testing.assert_array_equal(every, shoal.refine(X, before, 3, "tfrp2"))
+    np.testing.assert_array_equal(every, shoal.refine(X, every, 3, "tfrp2"))
+    losses = [shoal.information_loss(X, labels) for labels in (before, one, two, every)]
+    assert losses == sorted(losses, reverse=True)
+    assert losses[-1] < losses[1] < losses[0]
+
+
+@pytest.mark.parametrize("passes", [0, -1, 1.5, True, None, "some"])
+def test_the_passes_of_tfrp2_are_checked(passes):
+    X = gaussian(6)
+    with pytest.raises(OptionError, match="'passes' option of 'tfrp2' must be an integer of at least 1 or 'all'"):
+        shoal.refine(X, [0, 0, 0, 1, 1, 1], 3, "tfrp2", passes=passes)
+
+
+def test_an_option_of_another_refinement_is_refused():
+    X = gaussian(6)
+    with pytest.raises(OptionError, match=r"refinement 'ona-rounds' has no option 'passes'.*an option of 'tfrp2'"):
+        shoal.refine(X, [0, 0, 0, 1, 1, 1], 3, passes=1)
 
 
 @pytest.mark.parametrize("name", ["census", "tarragona", "cloud1", "cloud2", "eia"])

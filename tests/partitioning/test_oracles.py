@@ -89,5 +89,17 @@ def test_refinements_are_those_of_the_oracle_never_worse_and_settled(refinement,
     np.testing.assert_array_equal(after, shoal.partition(X, k, start, refine=refinement))
     costs = [naive.total_cost(X, naive_lloyd.groups_of(labels)) for labels in (before, after)]
     assert costs[1] <= costs[0]
-    if refinement != "tfrp2":  # which is one pass by definition
-        np.testing.assert_array_equal(shoal.refine(X, after, k, refinement), after)
+    np.testing.assert_array_equal(shoal.refine(X, after, k, refinement), after)
+
+
+@given(
+    case=cases(most_records=60, most_columns=6, largest_k=10),
+    start=st.sampled_from(["mdav", "cbfs", "mst", "mondrian"]),
+    passes=st.integers(1, 3),
+)
+def test_so_many_passes_of_tfrp2_are_those_of_the_oracle(case, start, passes):
+    _, X, k = case
+    before = shoal.partition(X, k, start)
+    after = shoal.refine(X, before, k, "tfrp2", passes=passes)
+    check_partition(after, len(X), k)
+    np.testing.assert_array_equal(after, naive_lloyd.tfrp2(X, k, before, passes))

@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shoal.kernels.jit import kernel
-from shoal.kernels.search import scan
 
 Array = np.ndarray[Any, Any]
 
@@ -301,16 +300,6 @@ def settle(arcs, flow, k):  # type: ignore[no-untyped-def]
             if not _fill(arcs, flow, sizes, k, group):
                 return False
     return True
-
-
-@kernel
-def nearest_each(points, queries, furthest, none, near):  # type: ignore[no-untyped-def]
-    """Fill `near` int64[n, t] with the t nearest points of each row of `queries`, nearest first.
-
-    `furthest` is False and `none` is -1: as constants they would make numba compile `scan` once more.
-    """
-    for i in range(queries.shape[0]):
-        near[i] = scan(points, queries[i], near.shape[1], furthest, none, none)[0]
 
 
 @kernel

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from shoal.kernels.index import add_exactly, square_distance
 from shoal.kernels.jit import kernel
-from shoal.kernels.search import add_exactly, square_distance
 
 
 @kernel
@@ -99,14 +99,3 @@ def by_first_appearance(labels, lowest, span):  # type: ignore[no-untyped-def]
             count += 1
         result[i] = numbers[label]
     return result
-
-
-@kernel
-def cheapest_group(means, sizes, count, x):  # type: ignore[no-untyped-def]
-    """Least increase of squared error when x joins a group, m / (m + 1) |x - mean|^2, and the first such group."""
-    best, least = -1, np.inf
-    for g in range(count):
-        increase = (sizes[g] / (sizes[g] + 1)) * square_distance(means, g, x)
-        if increase < least:
-            best, least = g, increase
-    return least, best

@@ -9,11 +9,20 @@ import numba
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+# No fastmath: sums keep their order. No C entry point, which nobody uses.
+OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+
 
 def kernel(function: F) -> F:
-    """Compile `function` with the options of the house (no fastmath: sums keep their order)."""
-    compiled: Any = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
-    return compiled  # type: ignore[no-any-return]
+    """Compile `function` with the options of the house."""
+    compiled: F = numba.njit(**OPTIONS)(function)
+    return compiled
+
+
+def inner(function: F) -> F:
+    """Compile a kernel that only other kernels call: without the way in from Python, which takes long to compile."""
+    compiled: F = numba.njit(**{**OPTIONS, "no_cpython_wrapper": True})(function)
+    return compiled
 
 
 def inlined(function: F) -> F:
@@ -22,5 +31,5 @@ def inlined(function: F) -> F:
     Numba optimises everything that a kernel calls again with it, so that layers of small kernels around a large one
     multiply the time of the first call.
     """
-    compiled: Any = numba.njit(cache=True, nogil=True, error_model="numpy", inline="always")(function)
-    return compiled  # type: ignore[no-any-return]
+    compiled: F = numba.njit(**{**OPTIONS, "inline": "always"})(function)
+    return compiled

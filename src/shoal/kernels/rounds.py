@@ -1,8 +1,8 @@
 """Rounds that improve a partition: dissolving groups and moving records to the nearest mean.
 
-The nearest mean of a record is searched once and then kept: as long as that group has not changed, only groups
-that changed since can be nearer. Changes are logged, and a search over all groups is made only where more
-changed than is worth checking one by one.
+The nearest mean of a record is searched once and then kept: as long as that group has not moved away, only groups
+that changed since can be nearer. Every node of the tree of means knows when one last came to it, so that a later
+search looks only where something is new, and no further than the mean that is known.
 """
 
 from __future__ import annotations
@@ -12,13 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shoal.kernels.groups import cost_of, mean_of
+from shoal.kernels.index import CLOCK, PRESENT, Points, put, square_distance, take_out
 from shoal.kernels.jit import inlined, kernel
-from shoal.kernels.search import Points, nearest_one, put, square_distance, take_out
+from shoal.kernels.search import nearest_one, search_near
 from shoal.kernels.star import star
 
 Array = np.ndarray[Any, Any]
-
-LOG = 4096
 
 
 class Parts(NamedTuple):
@@ -49,10 +48,10 @@ class Parts(NamedTuple):
         The time of the last change of each group.
     checked : int64[g]
         The time at which dissolving a group was last found useless, -1 for never.
-    log : int64[LOG]
-        The groups that changed, by time (the last LOG of them).
     clock : int64[1]
         The number of changes so far.
+    largest : int64[1]
+        The largest size that a group has reached by a move.
     """
 
     X: Array
@@ -68,8 +67,8 @@ class Parts(NamedTuple):
     seen: Array
     changed: Array
     checked: Array
-    log: Array
     clock: Array
+    largest: Array
 
 
 @kernel
@@ -95,6 +94,7 @@ def _link(parts, row, group):  # type: ignore[no-untyped-def]
         parts.nexts[before] = row
     parts.labels[row] = group
     parts.sizes[group] += 1
+    parts.largest[0] = max(parts.largest[0], parts.sizes[group])
     parts.seen[row] = -1
 
 
@@ -114,15 +114,15 @@ def _unlink(parts, row):  # type: ignore[no-untyped-def]
 @kernel
 def refresh(parts, group):  # type: ignore[no-untyped-def]
     """Take note that a group has changed."""
+    parts.clock[0] += 1
+    parts.changed[group] = parts.clock[0]
+    parts.costs[group] = np.nan
+    parts.centres.state[CLOCK] = parts.clock[0]
     if parts.centres.slots[group] >= 0:
         take_out(parts.centres, group)
     if parts.sizes[group] > 0:
         parts.centres.X[group] = mean_of(parts.X, rows_of(parts, group))
         put(parts.centres, group)
-    parts.costs[group] = np.nan
-    parts.log[parts.clock[0] % LOG] = group
-    parts.clock[0] += 1
-    parts.changed[group] = parts.clock[0]
 
 
 @kernel
@@ -136,21 +136,29 @@ def cost(parts, group):  # type: ignore[no-untyped-def]
 @kernel
 def nearest_other(parts, row):  # type: ignore[no-untyped-def]
     """The group other than its own whose mean is nearest to a record; its distance is left in `distances`."""
-    own, target, since = parts.labels[row], parts.targets[row], parts.seen[row]
-    now = parts.clock[0]
-    few = min(LOG, max(8, parts.centres.present[0] // 12))
-    if since < 0 or now - since > few or parts.changed[target] > since:
-        parts.distances[row], parts.targets[row] = nearest_one(parts.centres, parts.X[row], own)
-    else:
-        for time in range(since, now):
-            group = parts.log[time % LOG]
-            if group != own and parts.sizes[group] > 0:
-                square = square_distance(parts.centres.X, group, parts.X[row])
-                best, nearest = parts.distances[row], parts.targets[row]
-                if square < best or (square == best and group < nearest):
-                    parts.targets[row], parts.distances[row] = group, square
-    parts.seen[row] = now
+    x, target, since = parts.X[row], parts.targets[row], parts.seen[row]
+    dist, ids = parts.distances[row : row + 1], parts.targets[row : row + 1]
+    size = np.int64(0)
+    if since >= 0 and parts.changed[target] > since:
+        if parts.sizes[target] > 0:
+            size, before = np.int64(1), dist[0]
+            dist[0] = square_distance(parts.centres.X, target, x)
+            if dist[0] > before:
+                since = np.int64(-1)  # groups that have not changed may be nearer now
+        else:
+            since = np.int64(-1)
+    elif since >= 0:
+        size = np.int64(1)
+    parts.seen[row] = parts.clock[0]
+    search_near(parts.centres, x, np.int64(1), parts.labels[row], np.int64(-1), since, dist, ids, size)
     return parts.targets[row]
+
+
+@kernel
+def seek(parts, start, stop):  # type: ignore[no-untyped-def]
+    """Look for the nearest other group of the records start .. stop - 1."""
+    for row in range(start, stop):
+        nearest_other(parts, row)
 
 
 @inlined
@@ -160,7 +168,7 @@ def split_large(parts, group, k):  # type: ignore[no-untyped-def]
         refresh(parts, group)
         return
     rows = rows_of(parts, group)
-    labels, count = star(parts.X[rows], k, 1.0, False)
+    labels, count = star(parts.X[rows], k)
     spread(parts, group, rows, labels, count)
 
 
@@ -198,7 +206,7 @@ def dissolve(parts, group, k, split):  # type: ignore[no-untyped-def]
     """
     rows = rows_of(parts, group)
     m = rows.shape[0]
-    if parts.centres.present[0] < 2 or _still_useless(parts, group, rows):
+    if parts.centres.state[PRESENT] < 2 or _still_useless(parts, group, rows):
         return
     targets = parts.targets[rows]
     distinct = np.unique(targets)
@@ -263,7 +271,7 @@ def best_move(parts, group):  # type: ignore[no-untyped-def]
 @inlined
 def reassign(parts, group, k, split):  # type: ignore[no-untyped-def]
     """While a group has more than k records: make the best move out of it; split what grew large, if asked."""
-    while parts.sizes[group] > k and parts.centres.present[0] > 1:
+    while parts.sizes[group] > k and parts.centres.state[PRESENT] > 1:
         gain, row, target = best_move(parts, group)
         if not gain > 0:
             return
@@ -302,7 +310,7 @@ def reassign_phase(parts, start, stop, k, split):  # type: ignore[no-untyped-def
 
 @kernel
 def link_all(parts, labels):  # type: ignore[no-untyped-def]
-    """Fill an empty partition from labels."""
+    """Fill an empty partition from labels; the means are written, but not put into the tree."""
     for row in range(labels.shape[0] - 1, -1, -1):
         group = labels[row]
         parts.nexts[row] = parts.heads[group]
@@ -311,13 +319,12 @@ def link_all(parts, labels):  # type: ignore[no-untyped-def]
         parts.sizes[group] += 1
     for group in range(parts.groups[0]):
         parts.centres.X[group] = mean_of(parts.X, rows_of(parts, group))
-        put(parts.centres, group)
 
 
 @kernel
 def all_costs(parts):  # type: ignore[no-untyped-def]
     """Squared errors of the groups that are there, in order of their numbers."""
-    costs = np.empty(parts.centres.present[0])
+    costs = np.empty(parts.centres.state[PRESENT])
     count = 0
     for group in range(parts.groups[0]):
         if parts.sizes[group] > 0:
@@ -330,7 +337,7 @@ def all_costs(parts):  # type: ignore[no-untyped-def]
 def decompose(parts):  # type: ignore[no-untyped-def]
     """Give each group, in order, to the nearest means if the sum of squared distances falls; means stay fixed."""
     for group in range(parts.groups[0]):
-        if parts.centres.present[0] < 2:
+        if parts.centres.state[PRESENT] < 2:
             return
         rows = rows_of(parts, group)
         terms = np.empty(2 * rows.shape[0] + 1)
@@ -357,7 +364,7 @@ def ona_steps(parts, row, k):  # type: ignore[no-untyped-def]
     n = parts.X.shape[0]
     while row < n:
         group = parts.labels[row]
-        before = parts.clock[0]
+        parts.largest[0] = 0
         if parts.sizes[group] > k:
             _unlink(parts, row)
             refresh(parts, group)
@@ -367,9 +374,8 @@ def ona_steps(parts, row, k):  # type: ignore[no-untyped-def]
         else:
             dissolve(parts, group, k, False)
         row += 1
-        for time in range(before, parts.clock[0]):
-            if parts.sizes[parts.log[time % LOG]] >= 2 * k:
-                return row
+        if parts.largest[0] >= 2 * k:
+            return row
     return row
 
 
@@ -390,15 +396,6 @@ def merge_small(parts, k):  # type: ignore[no-untyped-def]
                 refresh(parts, group)
         for group in range(parts.groups[0]):
             small = small or 0 < parts.sizes[group] < k
-
-
-@kernel
-def nearest_centres(centres, X):  # type: ignore[no-untyped-def]
-    """The nearest of the present centres for each record, the first on ties: int64[n]."""
-    labels = np.empty(X.shape[0], np.int64)
-    for row in range(X.shape[0]):
-        labels[row] = nearest_one(centres, X[row], np.int64(-1))[1]
-    return labels
 
 
 @kernel

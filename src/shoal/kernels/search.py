@@ -1,168 +1,53 @@
-"""Exact nearest and furthest search over a set of points that come and go.
+"""Exact nearest and furthest search in a tree of boxes.
 
-The points are kept twice. `X` holds them as given, in double precision: every distance that decides
-anything is computed from it, coordinate by coordinate. `blocks` holds a shifted and scaled single
-precision copy, transposed in blocks of `BLOCK` points so that the loop over *points* vectorises; it
-is used only to *screen*. For a point y and a query q (both shifted)
+What is passed over is proven to be too far (or too near). Write u = 2^-24 for the rounding of single precision, y
+and q for the scaled and rotated coordinates of a point and of the query, r for the largest norm of any point. Rounding
+to single precision moves y - q by at most u (|y| + |q|), and the sum of its squares by a factor of at most
+1 + (d + 3) u in any order of summation; rotation in double precision adds less than the room left in `threshold`. So a
+point at distance D or nearer has a computed squared distance of at most
 
-    |y - q|^2 = 2 (|y|^2 / 2 - <y, q>) + |q|^2,
+    (scale D + 1.02 u (r + |q|))^2 (1 + (d + 16) 2u),
 
-so an inner product and a stored half norm rank all points. With u = 2^-24, rounding disturbs
-s = |y|^2 / 2 - <y, q> by at most u ((d + 7) |y|^2 / 2 + (d + 3) |q|^2 / 2): coordinates and norms rounded
-to single precision, d products and sums in any order, one subtraction, and 2 |y||q| <= |y|^2 + |q|^2. The
-first part is folded into the two stored half norms `low` and `high`, the second into the threshold
-(`slack`), and a point is passed over only if it is provably too far (or too near). The few others are
-measured exactly. The result is what a plain loop in double precision gives, ties to the lowest id.
+and so has every box that holds it, as boxes are made of the same rounded coordinates. For the furthest point the same
+holds from below, and bounds of boxes, made of inner products, get (r + |q|)^2 (d + 16) 4u on top. What is not passed
+over is measured in double precision from the coordinates as given, summed in their order. The result is what a plain
+loop gives, ties to the lowest id.
 """
 
 from __future__ import annotations
 
-import math
-from typing import Any, NamedTuple
-
 import numpy as np
 
-from shoal.kernels.jit import kernel
+from shoal.kernels.index import (
+    FAN,
+    FILL,
+    FIRST,
+    FOLLOW,
+    HEAD,
+    LEAF,
+    LOWEST,
+    RADIUS,
+    SCALE,
+    SLOTS,
+    TIERS,
+    rotate,
+    square_distance,
+)
+from shoal.kernels.jit import inlined, inner, kernel
 
-BLOCK = 128
-UNIT = {np.dtype(np.float32): 2.0**-24, np.dtype(np.float64): 2.0**-53}
-TINY = {np.dtype(np.float32): 2.0**-120, np.dtype(np.float64): 2.0**-1000}
-
-Array = np.ndarray[Any, Any]
-
-
-class Points(NamedTuple):
-    """A searchable set of rows of `X`.
-
-    Attributes
-    ----------
-    X : float64[n, d]
-        All points; a row of it is named by its id.
-    blocks : float32[ceil(n / BLOCK), d, BLOCK]
-        Screening copy of the present points, in the first slots.
-    low, high : float32[ceil(n / BLOCK), BLOCK]
-        Half squared norm of each slot, less and plus the rounding that screening may suffer.
-    ids : int64[n]
-        The id in each slot.
-    slots : int64[n]
-        The slot of each id, -1 if absent.
-    centre : float64[d]
-        What is subtracted from a point before it is scaled.
-    total : float64[4, d]
-        Sum of the present points in unevaluated parts.
-    present : int64[1]
-        How many points are present.
-    scales : float64[4]
-        Scaling factor (a power of two), rounding folded into the half norms, slack for each unit of
-        |q|^2, and an absolute slack against underflow.
-    """
-
-    X: Array
-    blocks: Array
-    low: Array
-    high: Array
-    ids: Array
-    slots: Array
-    centre: Array
-    total: Array
-    present: Array
-    scales: Array
+TIER_BASE, LEAF_TIER = 16, 15
+# Beyond this norm of a query, single precision could overflow: every point is measured.
+FAR_AWAY = 2.0**30
 
 
-@kernel
-def square_distance(X, i, q):  # type: ignore[no-untyped-def]
-    """Squared distance of row i of X to q, summed coordinate by coordinate."""
-    acc = 0.0
-    for j in range(q.shape[0]):
-        t = X[i, j] - q[j]
-        acc += t * t
-    return acc
-
-
-@kernel
-def add_exactly(pair, j, x):  # type: ignore[no-untyped-def]
-    """Add x to the unevaluated sum pair[0, j] + pair[1, j] (error-free transformation)."""
-    high = pair[0, j]
-    total = high + x
-    part = total - high
-    error = (high - (total - part)) + (x - part) + pair[1, j]
-    pair[0, j] = total + error
-    pair[1, j] = error - (pair[0, j] - total)
-
-
-@kernel
-def add_at_length(parts, j, x):  # type: ignore[no-untyped-def]
-    """Add x to the unevaluated sum of parts[:, j], the error of each part going into the next.
-
-    Four parts keep the sum exact when records that are 1e30 times larger than the others come and go.
-    """
-    for c in range(parts.shape[0]):
-        old = parts[c, j]
-        new = old + x
-        part = new - old
-        x = (old - (new - part)) + (x - part)
-        parts[c, j] = new
-
-
-@kernel
-def put(points, i):  # type: ignore[no-untyped-def]
-    """Make row i present."""
-    slot = points.present[0]
-    b, p = slot // BLOCK, slot % BLOCK
-    norm = 0.0
-    for j in range(points.X.shape[1]):
-        y = (points.X[i, j] - points.centre[j]) * points.scales[0]
-        points.blocks[b, j, p] = y
-        norm += y * y
-        add_at_length(points.total, j, points.X[i, j])
-    points.low[b, p] = 0.5 * norm * (1.0 - points.scales[1]) - points.scales[3]
-    points.high[b, p] = 0.5 * norm * (1.0 + points.scales[1]) + points.scales[3]
-    points.ids[slot] = i
-    points.slots[i] = slot
-    points.present[0] = slot + 1
-
-
-@kernel
-def put_all(points, rows):  # type: ignore[no-untyped-def]
-    """Make all `rows` present."""
-    for i in rows:
-        put(points, i)
-
-
-@kernel
-def take_out(points, i):  # type: ignore[no-untyped-def]
-    """Remove row i; the last slot moves into its place, so that the present points stay dense."""
-    slot = points.slots[i]
-    last = points.present[0] - 1
-    b, p = slot // BLOCK, slot % BLOCK
-    bl, pl = last // BLOCK, last % BLOCK
-    for j in range(points.X.shape[1]):
-        points.blocks[b, j, p] = points.blocks[bl, j, pl]
-        add_at_length(points.total, j, -points.X[i, j])
-    points.low[b, p] = points.low[bl, pl]
-    points.high[b, p] = points.high[bl, pl]
-    moved = points.ids[last]
-    points.ids[slot] = moved
-    points.slots[moved] = slot
-    points.slots[i] = -1
-    points.present[0] = last
-
-
-@kernel
-def drop(points, rows):  # type: ignore[no-untyped-def]
-    """Remove `rows`."""
-    for i in rows:
-        take_out(points, i)
-
-
-@kernel
-def _after(da, ia, db, ib):  # type: ignore[no-untyped-def]
+@inner
+def after(da, ia, db, ib):  # type: ignore[no-untyped-def]
     """Whether (da, ia) comes after (db, ib) in the order by distance, then id."""
     return da > db or (da == db and ia > ib)
 
 
-@kernel
-def _sift_down(dist, ids, start, size):  # type: ignore[no-untyped-def]
+@inner
+def sift_down(dist, ids, start, size):  # type: ignore[no-untyped-def]
     """Restore the heap (last in order at the root) below `start`."""
     d, i = dist[start], ids[start]
     hole = start
@@ -170,9 +55,9 @@ def _sift_down(dist, ids, start, size):  # type: ignore[no-untyped-def]
         child = 2 * hole + 1
         if child >= size:
             break
-        if child + 1 < size and _after(dist[child + 1], ids[child + 1], dist[child], ids[child]):
+        if child + 1 < size and after(dist[child + 1], ids[child + 1], dist[child], ids[child]):
             child += 1
-        if not _after(dist[child], ids[child], d, i):
+        if not after(dist[child], ids[child], d, i):
             break
         dist[hole] = dist[child]
         ids[hole] = ids[child]
@@ -181,14 +66,14 @@ def _sift_down(dist, ids, start, size):  # type: ignore[no-untyped-def]
     ids[hole] = i
 
 
-@kernel
-def _offer(dist, ids, size, d, i):  # type: ignore[no-untyped-def]
-    """Keep (d, i) if it is among the first len(dist) seen so far; return the new size."""
-    if size < dist.shape[0]:
+@inner
+def offer(dist, ids, size, m, d, i):  # type: ignore[no-untyped-def]
+    """Keep (d, i) if it is among the first m seen so far; return the new size."""
+    if size < m:
         hole = size
         while hole > 0:
             parent = (hole - 1) // 2
-            if not _after(d, i, dist[parent], ids[parent]):
+            if not after(d, i, dist[parent], ids[parent]):
                 break
             dist[hole] = dist[parent]
             ids[hole] = ids[parent]
@@ -196,225 +81,292 @@ def _offer(dist, ids, size, d, i):  # type: ignore[no-untyped-def]
         dist[hole] = d
         ids[hole] = i
         return size + 1
-    if _after(dist[0], ids[0], d, i):
+    if after(dist[0], ids[0], d, i):
         dist[0] = d
         ids[0] = i
-        _sift_down(dist, ids, 0, size)
+        sift_down(dist, ids, 0, size)
     return size
 
 
-@kernel
-def _into_order(dist, ids, size):  # type: ignore[no-untyped-def]
+@inner
+def into_order(dist, ids, size):  # type: ignore[no-untyped-def]
     """Turn the heap into an ascending list."""
     for end in range(size - 1, 0, -1):
         dist[0], dist[end] = dist[end], dist[0]
         ids[0], ids[end] = ids[end], ids[0]
-        _sift_down(dist, ids, 0, end)
+        sift_down(dist, ids, 0, end)
 
 
-@kernel
-def scan(points, query, m, furthest, skip, other):  # type: ignore[no-untyped-def]
-    """Find the m nearest present points and, if asked, the furthest one.
+@inner
+def boxes_below(boxes, q, acc):  # type: ignore[no-untyped-def]
+    """Squared distances from q to a group of boxes float32[2, d, FAN], written to `acc`; infinite for empty ones."""
+    acc[:] = 0
+    zero = np.float32(0)
+    for j in range(q.shape[0]):
+        x, low, high = q[j], boxes[0, j], boxes[1, j]
+        for p in range(FAN):
+            s, t = low[p] - x, x - high[p]
+            s = s if s > t else t
+            s = s if s > zero else zero
+            acc[p] += s * s
+
+
+@inner
+def boxes_above(boxes, q, extra, acc):  # type: ignore[no-untyped-def]
+    """Upper bounds of the squared distance from q to what is in a group of boxes, less `extra`, written to `acc`.
+
+    For a point y of a box with largest norm N it is |y|^2 - 2 <y, q> + |q|^2, at most N^2 - 2 min <y, q> + |q|^2 over
+    the box; that of the furthest corner would be far off, as boxes are wide. Minus infinity for empty boxes.
+    """
+    d = q.shape[0]
+    for p in range(FAN):
+        acc[p] = boxes[1, d, p] + extra
+    for j in range(d):
+        x, low, high = np.float32(2) * q[j], boxes[0, j], boxes[1, j]
+        side = high if x < 0 else low
+        for p in range(FAN):
+            acc[p] -= x * side[p]
+    for p in range(FAN):
+        acc[p] = acc[p] if low[p] <= high[p] else np.float32(-np.inf)
+
+
+@inner
+def push(bounds, stack, top, base, value, code, sign):  # type: ignore[no-untyped-def]
+    """Insert (value, code) among the entries base .. top - 1, so that the least sign * value comes last."""
+    at = top
+    while at > base and sign * bounds[at - 1] < sign * value:
+        bounds[at], stack[at] = bounds[at - 1], stack[at - 1]
+        at -= 1
+    bounds[at], stack[at] = value, code
+
+
+@inner
+def measure_block(block, q, acc, limit):  # type: ignore[no-untyped-def]
+    """Screening distances of the points of a block float32[d, LEAF], written to `acc`.
+
+    Given up, with values that are too low, once all of them are above `limit`.
+    """
+    d = q.shape[0]
+    acc[:] = 0
+    j = 0
+    while j + 4 <= d:
+        q0, q1, q2, q3 = q[j], q[j + 1], q[j + 2], q[j + 3]
+        x0, x1, x2, x3 = block[j], block[j + 1], block[j + 2], block[j + 3]
+        for p in range(LEAF):
+            a, b, c, e = x0[p] - q0, x1[p] - q1, x2[p] - q2, x3[p] - q3
+            acc[p] += (a * a + b * b) + (c * c + e * e)
+        j += 4
+        if j % 8 == 0 and j + 8 <= d:
+            hits = 0
+            for p in range(LEAF):
+                hits += acc[p] <= limit
+            if hits == 0:
+                return
+    while j < d:
+        q0, x0 = q[j], block[j]
+        for p in range(LEAF):
+            a = x0[p] - q0
+            acc[p] += a * a
+        j += 1
+
+
+@inlined
+def threshold(points, square, norm):  # type: ignore[no-untyped-def]
+    """What no point within the squared distance `square` of a query with this norm can exceed, nor its boxes."""
+    d = points.X.shape[1]
+    scale = points.scales[SCALE]
+    # 2^-537 and 2^-60 are for squares so small that they are rounded off (subnormal).
+    root = (np.sqrt(square) * (1 + (d + 8) * 2.0**-51) + 8 * np.sqrt(d) * 2.0**-537) * scale
+    root += 1.02 * 2.0**-24 * (points.scales[RADIUS] + norm) + np.sqrt(d) * 2.0**-60
+    return np.float32(root * root * (1 + (d + 16) * 2.0**-23))
+
+
+@inlined
+def floor(points, square, norm):  # type: ignore[no-untyped-def]
+    """What every point at the squared distance `square` or further reaches, and its boxes with it."""
+    d = points.X.shape[1]
+    scale = points.scales[SCALE]
+    root = (np.sqrt(square) * (1 - (d + 8) * 2.0**-51) - 8 * np.sqrt(d) * 2.0**-537) * scale
+    root -= 1.02 * 2.0**-24 * (points.scales[RADIUS] + norm) + np.sqrt(d) * 2.0**-60
+    return np.float32(root * root * (1 - (d + 16) * 2.0**-23)) if root > 2.0**-50 else np.float32(-1)
+
+
+@inner
+def search_near(points, query, m, skip, other, since, dist, ids, size):  # type: ignore[no-untyped-def]
+    """Find the m nearest present points.
 
     Parameters
     ----------
     points : Points
     query : float64[d]
     m : int
-        How many neighbours; fewer come back if fewer are present.
-    furthest : bool
-        Whether the furthest point is looked for as well.
+        At least 1.
     skip, other : int
         Ids that are treated as absent (-1: none).
+    since : int
+        Only leaves to which points came after this time are looked at (-1: all).
+    dist, ids : float64[m], int64[m]
+        A heap: the last in the order by (distance, id) comes first. See `into_order`.
+    size : int
+        How many are in it at first.
 
     Returns
     -------
-    ids : int64[m'], distances : float64[m']
-        In ascending order of (distance, id).
-    far : int
-        Id of the furthest point (lowest id among ties), -1 if there is none or it was not asked for.
-    far_distance : float
+    int
+        How many are in the heap at the end.
     """
     d = query.shape[0]
-    count = points.present[0]
-    scale = points.scales[0]
-    q = np.empty(d, points.blocks.dtype)
-    norm = 0.0
-    for j in range(d):
-        y = (query[j] - points.centre[j]) * scale
-        q[j] = y
-        norm += y * y
-    slack = points.scales[2] * norm + points.scales[3]
-    if not norm < 1e60:  # beyond the range of single precision: every point is measured
+    q, acc, bounds = points.near[:d], points.near[d + 1 : d + 1 + LEAF], points.near[d + 1 + LEAF :]
+    state, stack, leaves = points.state, points.stack, points.leaves
+    norm = rotate(points.frame, points.scales[SCALE], query, points.wide, points.near)
+    blind = not norm < FAR_AWAY
+    if blind:
         q[:] = 0
-        slack = np.inf
-
-    dist = np.empty(m, np.float64)
-    ids = np.empty(m, np.int64)
-    size = np.int64(0)  # not a literal, for which helpers would be compiled once more
-    far, far_distance = np.int64(-1), -1.0
-    below = points.low.dtype.type(np.inf if m > 0 else -np.inf)
-    above = points.low.dtype.type(-np.inf if furthest else np.inf)
-    acc = np.empty(BLOCK, points.blocks.dtype)
-
-    for b in range((count + BLOCK - 1) // BLOCK):
-        acc[:] = 0
-        j = 0
-        while j + 4 <= d:
-            q0, q1, q2, q3 = q[j], q[j + 1], q[j + 2], q[j + 3]
-            x0, x1, x2, x3 = (
-                points.blocks[b, j],
-                points.blocks[b, j + 1],
-                points.blocks[b, j + 2],
-                points.blocks[b, j + 3],
-            )
-            for p in range(BLOCK):
-                acc[p] += (x0[p] * q0 + x1[p] * q1) + (x2[p] * q2 + x3[p] * q3)
-            j += 4
-        while j < d:
-            q0 = q[j]
-            x0 = points.blocks[b, j]
-            for p in range(BLOCK):
-                acc[p] += x0[p] * q0
-            j += 1
-        low, high = points.low[b], points.high[b]
-        width = min(BLOCK, count - b * BLOCK)
-        hits = 0
-        for p in range(width):
-            hits += (low[p] - acc[p] <= below) | (high[p] - acc[p] >= above)
-        if hits == 0:
+    limit = np.float32(np.inf) if blind or size < m else threshold(points, dist[0], norm)
+    if state[SLOTS] == 0:
+        return size
+    # An entry of the stack is a group of boxes and its tier, or a leaf and LEAF_TIER.
+    tier = state[TIERS] - 1
+    bounds[0], stack[0], top = 0, state[FIRST + tier] * TIER_BASE + tier, 1
+    while top > 0:
+        top -= 1
+        if bounds[top] > limit:
             continue
-        for p in range(width):
-            near = low[p] - acc[p] <= below
-            if not near and high[p] - acc[p] < above:
-                continue
-            i = points.ids[b * BLOCK + p]
-            if i == skip or i == other:
-                continue
-            exact = square_distance(points.X, i, query)
-            if near:
-                size = _offer(dist, ids, size, exact, i)
-                if size == m:
-                    t = 0.5 * (dist[0] * scale * scale - norm) + slack
-                    below = points.low.dtype.type(t + abs(t) * 2.0**-22)
-            if furthest and (exact > far_distance or (exact == far_distance and i < far)):
-                far, far_distance = i, exact
-                t = 0.5 * (exact * scale * scale - norm) - slack
-                above = points.low.dtype.type(t - abs(t) * 2.0**-22)
-    _into_order(dist, ids, size)
-    return ids[:size], dist[:size], far, far_distance
+        group, tier = stack[top] // TIER_BASE, stack[top] % TIER_BASE
+        if tier < LEAF_TIER:
+            boxes_below(points.boxes[group], q, acc[:FAN])
+            at, base = (group - state[FIRST + tier]) * FAN, top
+            for p in range(FAN):
+                if acc[p] <= limit and acc[p] < np.inf and points.times[group, p] > since:
+                    below = (at + p) * TIER_BASE + LEAF_TIER
+                    if tier > 0:
+                        below = (state[FIRST + tier - 1] + at + p) * TIER_BASE + tier - 1
+                    push(bounds, stack, top, base, acc[p], below, 1)
+                    top += 1
+            continue
+        b = points.nodes[group, HEAD]
+        while b >= 0:
+            # At distance 0 only a lower id could still count.
+            if size < m or dist[0] > 0 or leaves[b, LOWEST] < ids[0]:
+                measure_block(points.blocks[b], q, acc, limit)
+                width = leaves[b, FILL]
+                hits = 0
+                for p in range(width):
+                    hits += acc[p] <= limit
+                for p in range(width if hits > 0 else 0):
+                    if acc[p] > limit:
+                        continue
+                    i = points.ids[b, p]
+                    exact = square_distance(points.X, i, query)
+                    while i >= 0 and (size < m or after(dist[0], ids[0], exact, i)):
+                        if i != skip and i != other:
+                            size = offer(dist, ids, size, m, exact, i)
+                            if size == m and not blind:
+                                limit = threshold(points, dist[0], norm)
+                        i = points.twins[i]
+            b = leaves[b, FOLLOW]
+    return size
 
 
 @kernel
+def furthest(points, query):  # type: ignore[no-untyped-def]
+    """Id of the present point furthest from the query, the lowest among ties, and its squared distance (-1: none)."""
+    d = query.shape[0]
+    q, acc, bounds = points.near[:d], points.near[d + 1 : d + 1 + LEAF], points.near[d + 1 + LEAF :]
+    state, stack, leaves = points.state, points.stack, points.leaves
+    norm = rotate(points.frame, points.scales[SCALE], query, points.wide, points.near)
+    blind = not norm < FAR_AWAY
+    if blind:
+        q[:] = 0
+        norm = 0.0
+    limit = np.float32(-1)
+    far, most = np.int64(-1), -1.0
+    reach = points.scales[RADIUS] + norm
+    extra = np.float32(norm * norm + reach * reach * (d + 16) * 2.0**-22)
+    tier = state[TIERS] - 1
+    bounds[0], stack[0], top = np.inf, state[FIRST + tier] * TIER_BASE + tier, 1
+    while top > 0:
+        top -= 1
+        if bounds[top] < limit:
+            continue
+        group, tier = stack[top] // TIER_BASE, stack[top] % TIER_BASE
+        if tier < LEAF_TIER:
+            boxes_above(points.boxes[group], q, extra, acc[:FAN])
+            at, base = (group - state[FIRST + tier]) * FAN, top
+            for p in range(FAN):
+                if acc[p] >= limit:
+                    below = (at + p) * TIER_BASE + LEAF_TIER
+                    if tier > 0:
+                        below = (state[FIRST + tier - 1] + at + p) * TIER_BASE + tier - 1
+                    push(bounds, stack, top, base, acc[p], below, -1)
+                    top += 1
+            continue
+        b = points.nodes[group, HEAD]
+        while b >= 0:
+            measure_block(points.blocks[b], q, acc, np.float32(np.inf))
+            width = leaves[b, FILL]
+            hits = 0
+            for p in range(width):
+                hits += acc[p] >= limit
+            for p in range(width if hits > 0 else 0):
+                if acc[p] < limit:
+                    continue
+                i = points.ids[b, p]
+                exact = square_distance(points.X, i, query)
+                if exact > most or (exact == most and i < far):
+                    far, most = i, exact
+                    if not blind:
+                        limit = floor(points, most, norm)
+            b = leaves[b, FOLLOW]
+    return far, most
+
+
+@inlined
 def nearest_one(points, query, skip):  # type: ignore[no-untyped-def]
     """Squared distance to the nearest present point other than `skip`, and its id (infinity, -1 if there is none)."""
-    # Typed constants: for literals, `scan` would be compiled once more.
-    ids, squares, _, _ = scan(points, query, np.int64(1), np.bool_(False), np.int64(skip), np.int64(-1))
-    if ids.shape[0] == 0:
+    dist, ids = np.empty(1), np.empty(1, np.int64)
+    # Typed constants: for literals, `search_near` would be compiled once more.
+    size = search_near(points, query, np.int64(1), np.int64(skip), np.int64(-1), np.int64(-1), dist, ids, np.int64(0))
+    if size == 0:
         return np.inf, np.int64(-1)
-    return squares[0], ids[0]
+    return dist[0], ids[0]
 
 
 @kernel
 def nearest_few(points, query, m, skip, other):  # type: ignore[no-untyped-def]
     """The m nearest present points other than `skip` and `other`: ids and squared distances, nearest first."""
-    ids, squares, _, _ = scan(points, query, np.int64(m), np.bool_(False), np.int64(skip), np.int64(other))
-    return ids, squares
-
-
-@kernel
-def scan_rows(points, rows, query, m, skip, other):  # type: ignore[no-untyped-def]
-    """Like `scan`, for the m nearest among those of `rows` that are present."""
-    dist = np.empty(m, np.float64)
-    ids = np.empty(m, np.int64)
+    dist, ids = np.empty(m), np.empty(m, np.int64)
     size = np.int64(0)
-    for i in rows:
-        if points.slots[i] >= 0 and i != skip and i != other:
-            size = _offer(dist, ids, size, square_distance(points.X, i, query), i)
-    _into_order(dist, ids, size)
+    if m > 0:
+        size = search_near(
+            points, query, np.int64(m), np.int64(skip), np.int64(other), np.int64(-1), dist, ids, np.int64(0)
+        )
+        into_order(dist, ids, size)
     return ids[:size], dist[:size]
 
 
 @kernel
 def by_distance(X, rows, query):  # type: ignore[no-untyped-def]
     """Return `rows` in ascending order of (squared distance of X[row] to the query, row)."""
-    dist = np.empty(rows.shape[0], np.float64)
-    ids = np.empty(rows.shape[0], np.int64)
+    m = rows.shape[0]
+    dist = np.empty(m, np.float64)
+    ids = np.empty(m, np.int64)
     size = np.int64(0)
     for i in rows:
-        size = _offer(dist, ids, size, square_distance(X, i, query), i)
-    _into_order(dist, ids, size)
+        size = offer(dist, ids, size, m, square_distance(X, i, query), i)
+    into_order(dist, ids, size)
     return ids
 
 
 @kernel
-def empty_points(X, lowest, highest, sample, unit, tiny):  # type: ignore[no-untyped-def]
-    """Return a set over the rows of X, none present, for points that lie between `lowest` and `highest`.
+def nearest_each(points, queries, skips, ids, squares):  # type: ignore[no-untyped-def]
+    """Fill `ids` int64[n, m] and `squares` with the m nearest points of each row of `queries`, nearest first.
 
-    Parameters
-    ----------
-    X : float64[n, d]
-    lowest, highest : float64[d]
-        What screening is scaled to.
-    sample : float32[0] or float64[0]
-        Whose type the screening copy has.
-    unit, tiny : float
-        Half the distance from 1 to the next number of that type, and a number close to its smallest.
+    `skips` int64[n] names a point to leave out for each query (-1: none). At least m others must be present.
     """
-    n, d = X.shape
-    centre = lowest + 0.5 * (highest - lowest)
-    widest = 0.0
-    for j in range(d):
-        widest = max(widest, highest[j] - lowest[j])
-    exponent = math.frexp(widest)[1] if widest > 0 else 0
-    nblocks = (n + BLOCK - 1) // BLOCK
-    scales = np.array([2.0**-exponent, 1.01 * (d + 8) * unit, 0.505 * (d + 4) * unit, d * tiny])
-    return Points(
-        X,
-        np.zeros((nblocks, d, BLOCK), sample.dtype),
-        np.zeros((nblocks, BLOCK), sample.dtype),
-        np.zeros((nblocks, BLOCK), sample.dtype),
-        np.zeros(n, np.int64),
-        np.full(n, -1, np.int64),
-        centre,
-        np.zeros((4, d)),
-        np.zeros(1, np.int64),
-        scales,
-    )
-
-
-def new_points(X: Array, like: Array | None = None, dtype: type = np.float32) -> Points:
-    """Return a set over the rows of X with none of them present.
-
-    Parameters
-    ----------
-    X : float64[n, d]
-    like : float64[m, d], optional
-        Where the points will lie, if X is yet to be filled.
-    dtype : type
-        Precision of the screening copy.
-    """
-    n, d = X.shape
-    seen = X if like is None else like
-    lowest, highest = seen.min(axis=0), seen.max(axis=0)
-    widest = float((highest - lowest).max())
-    kind = np.dtype(dtype)
-    nblocks = (n + BLOCK - 1) // BLOCK
-    return Points(
-        X=X,
-        blocks=np.zeros((nblocks, d, BLOCK), kind),
-        low=np.zeros((nblocks, BLOCK), kind),
-        high=np.zeros((nblocks, BLOCK), kind),
-        ids=np.zeros(n, np.int64),
-        slots=np.full(n, -1, np.int64),
-        centre=lowest + 0.5 * (highest - lowest),
-        total=np.zeros((4, d)),
-        present=np.zeros(1, np.int64),
-        scales=scales_for(widest, d, UNIT[kind], TINY[kind]),
-    )
-
-
-def scales_for(widest: float, d: int, unit: float, tiny: float) -> Array:
-    """Return the `scales` of points whose widest coordinate spans `widest`."""
-    exponent = math.frexp(widest)[1] if widest > 0 else 0
-    return np.array([2.0**-exponent, 1.01 * (d + 8) * unit, 0.505 * (d + 4) * unit, d * tiny])
+    m = ids.shape[1]
+    for i in range(queries.shape[0]):
+        search_near(
+            points, queries[i], np.int64(m), skips[i], np.int64(-1), np.int64(-1), squares[i], ids[i], np.int64(0)
+        )
+        into_order(squares[i], ids[i], m)

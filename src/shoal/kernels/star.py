@@ -1,36 +1,22 @@
-"""MDAV* and the placing of leftover records, as one compiled run.
-
-Written for tables of any size: large ones run a few thousand seeds a call, and the many small ones that arise
-when groups are split or a table is cut into parts cost no detour through Python.
-"""
+"""MDAV*, with an index for large tables and by plain loops for the small ones that arise when groups are split."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from shoal.kernels.groups import cheapest_group, cost_of, join, mean_of, mean_with
-from shoal.kernels.jit import inlined, kernel
-from shoal.kernels.search import (
-    Points,
-    empty_points,
-    nearest_few,
-    nearest_one,
-    put,
-    put_all,
-    scan_rows,
-    square_distance,
-    take_out,
-)
-
-Array = np.ndarray[Any, Any]
+from shoal.kernels.groups import cost_of, join, mean_of, mean_with
+from shoal.kernels.growth import Made
+from shoal.kernels.index import PRESENT, Points, put, square_distance, take_out
+from shoal.kernels.jit import inlined, inner, kernel
+from shoal.kernels.search import into_order, offer, search_near
 
 BY_MEAN, BY_RECORD, BY_COST = 0, 1, 2
 
 
 class Building(NamedTuple):
-    """Groups under construction.
+    """Groups under construction, and what is searched for it.
 
     Attributes
     ----------
@@ -40,80 +26,74 @@ class Building(NamedTuple):
         The assigned records; kept up to date for BY_RECORD only.
     centres : Points
         The means of the groups.
-    labels : int64[n]
-        Group of each record, -1 if unassigned.
-    sizes : int64[g]
-    totals : float64[g, 2, d]
-    groups : int64[1]
-        How many groups there are.
+    made : Made
+        The groups.
     """
 
     pool: Points
     assigned: Points
     centres: Points
-    labels: Array
-    sizes: Array
-    totals: Array
-    groups: Array
+    made: Made
 
 
-@kernel
-def take(building, rows, group, by):  # type: ignore[no-untyped-def]
-    """Move `rows` from the pool to `group`, which is opened if it is the next one."""
-    X = building.pool.X
+@inner
+def nearest_of(X, rows, query, m, skip, other, dist, ids):  # type: ignore[no-untyped-def]
+    """Write the m nearest of `rows` to `ids`, nearest first."""
+    size = np.int64(0)
     for i in rows:
-        take_out(building.pool, i)
-        if by == BY_RECORD:
-            put(building.assigned, i)
-    if group == building.groups[0]:
-        building.groups[0] += 1
-    else:
-        take_out(building.centres, group)
-    join(X, rows, group, building.labels, building.totals, building.sizes, building.centres.X)
-    put(building.centres, group)
+        if i != skip and i != other:
+            size = offer(dist, ids, size, m, square_distance(X, i, query), i)
+    into_order(dist, ids, size)
 
 
-@inlined
-def closest_group(building, i, by):  # type: ignore[no-untyped-def]
-    """Distance of row i to its closest group, by the definition `by`, and that group."""
-    x = building.pool.X[i]
-    if by == BY_COST:
-        return cheapest_group(building.centres.X, building.sizes, building.groups[0], x)
-    if by == BY_RECORD:
-        square, record = nearest_one(building.assigned, x, np.int64(-1))
-        return square, building.labels[record]
-    return nearest_one(building.centres, x, np.int64(-1))
-
-
-@inlined
-def extends(building, r, rows, near, radius, group, k, gamma, pairs):  # type: ignore[no-untyped-def]
+@inner
+def extends(X, made, r, rows, others, group, k, gamma, pairs):  # type: ignore[no-untyped-def]
     """Whether r had better join `group` than found a group with its neighbours `rows` (T algorithms 5 and 6).
 
-    `near` holds more neighbours of r; all other unassigned records are at least `radius` away from it.
+    `others` are the k - 1 nearest neighbours of the first of `rows`, r left out.
     """
-    X = building.pool.X
     second = rows[0]
-    m = building.sizes[group]
-    joined = (m / (m + 1)) * square_distance(X, r, building.centres.X[group])
+    m = made.sizes[group]
+    joined = (m / (m + 1)) * square_distance(X, r, made.means[group])
     members = np.empty(k, np.int64)
     members[0] = r
     members[1:] = rows
     new = cost_of(X, members) / k
-    others, squares = scan_rows(building.pool, near, X[second], k - 1, r, second)
-    margin = (X.shape[1] + 8) * 2.0**-51
-    reach = np.sqrt(square_distance(X, second, X[r])) * (1 + margin) + 8 * np.sqrt(X.shape[1]) * 2.0**-537
-    proven = others.shape[0] == k - 1 and np.sqrt(squares[-1]) * (1 + margin) + reach < radius * (1 - margin)
-    if not proven:
-        others, _ = nearest_few(building.pool, X[second], k - 1, r, second)
     members[0] = second
     members[1:] = others
     if (joined + cost_of(X, members)) / (k + 1) < gamma * new:
         return True
     if not pairs:
         return False
-    mean = mean_with(building.totals[group].copy(), m, X[r])
+    mean = mean_with(made.totals[group].copy(), m, X[r])
     both = joined + ((m + 1) / (m + 2)) * square_distance(X, second, mean)
     return both / 2 < new
+
+
+@inlined
+def closest_group(building, x, k, by, dist, ids):  # type: ignore[no-untyped-def]
+    """The closest group of x by the definition `by`; `dist` and `ids` are for work, and hold 8 or more."""
+    made = building.made
+    points = building.assigned if by == BY_RECORD else building.centres
+    wanted = 1
+    while True:
+        few, near = (dist, ids) if wanted <= dist.shape[0] else (np.empty(wanted), np.empty(wanted, np.int64))
+        size = search_near(points, x, wanted, np.int64(-1), np.int64(-1), np.int64(-1), few, near, np.int64(0))
+        if by == BY_RECORD:
+            return made.labels[near[0]]
+        best, least = near[0], few[0]
+        if by == BY_MEAN:
+            return best
+        least = np.inf
+        for p in range(size):
+            m = made.sizes[near[p]]
+            increase = (m / (m + 1)) * few[p]
+            if increase < least or (increase == least and near[p] < best):
+                best, least = near[p], increase
+        # Groups that are further away than these have at least k records.
+        if size < wanted or few[0] * (k / (k + 1)) * (1 - 1e-12) > least:
+            return best
+        wanted = 8 * wanted
 
 
 @kernel
@@ -122,92 +102,151 @@ def star_steps(building, seeds, position, steps, k, gamma, pairs, by):  # type: 
 
     It is finished when fewer than k records are unassigned, and returns len(seeds) then.
     """
-    pool, groups = building.pool, building.groups
+    pool, made = building.pool, building.made
     X = pool.X
-    spare = 2 * k + 20
+    # A few more neighbours of the seed than needed often contain those of the second record.
+    wanted = 2 * k + 2
+    dist, near = np.empty(max(8, wanted)), np.empty(max(8, wanted), np.int64)
+    some, found = np.empty(max(8, k)), np.empty(max(8, k), np.int64)
+    members = np.empty(k, np.int64)
+    none = np.int64(-1)
     while position < seeds.shape[0] and steps > 0:
-        if pool.present[0] < k:
+        if pool.state[PRESENT] < k:
             return seeds.shape[0]
         r = seeds[position]
         position += 1
         if pool.slots[r] < 0:
             continue
         steps -= 1
-        near, squares = nearest_few(pool, X[r], k - 1 + spare, r, np.int64(-1))
-        rows = near[: k - 1]
-        radius = np.sqrt(squares[-1]) if near.shape[0] == k - 1 + spare else np.inf
-        group = -1
-        if groups[0] > 0 and pool.present[0] > k:
-            group = closest_group(building, r, by)[1]
-        if group >= 0 and extends(building, r, rows, near, radius, group, k, gamma, pairs):
-            take(building, seeds[position - 1 : position], group, by)
+        weigh = made.groups[0] > 0 and pool.state[PRESENT] > k
+        m = wanted if weigh else k - 1
+        size = search_near(pool, X[r], m, r, none, none, dist, near, np.int64(0))
+        into_order(dist, near, size)
+        group = none
+        if weigh:
+            group = closest_group(building, X[r], k, by, some, found)
+            second = near[0]
+            nearest_of(X, near[:size], X[second], k - 1, r, second, some, found)
+            margin = (X.shape[1] + 8) * 2.0**-51
+            reach = np.sqrt(square_distance(X, second, X[r])) * (1 + margin) + 8 * np.sqrt(X.shape[1]) * 2.0**-537
+            proven = size < m or np.sqrt(some[k - 2]) * (1 + margin) + reach < np.sqrt(dist[size - 1]) * (1 - margin)
+            if not proven:
+                search_near(pool, X[second], k - 1, r, second, none, some, found, np.int64(0))
+                into_order(some, found, k - 1)
+            if not extends(X, made, r, near[: k - 1], found[: k - 1], group, k, gamma, pairs):
+                group = none
+        members[0] = r
+        members[1:] = near[: k - 1]
+        taken = members if group < 0 else members[:1]
+        if group < 0:
+            group = made.groups[0]
+            made.groups[0] += 1
         else:
-            members = np.empty(k, np.int64)
-            members[0] = r
-            members[1:] = rows
-            take(building, members, groups[0], by)
+            take_out(building.centres, group)
+        for i in taken:
+            take_out(pool, i)
+            if by == BY_RECORD:
+                put(building.assigned, i)
+        join(X, taken, group, made.labels, made.totals, made.sizes, made.means)
+        put(building.centres, group)
     return position
 
 
+@inner
+def closest_of_all(X, made, i, by):  # type: ignore[no-untyped-def]
+    """Distance of row i to its closest group, by the definition `by`, and that group, from a look at all of them."""
+    best, least = np.int64(-1), np.inf
+    if by == BY_RECORD:
+        for row in range(X.shape[0]):
+            if made.labels[row] >= 0:
+                square = square_distance(X, row, X[i])
+                if square < least:
+                    best, least = made.labels[row], square
+        return least, best
+    for group in range(made.groups[0]):
+        square = square_distance(made.means, group, X[i])
+        if by == BY_COST:
+            square = (made.sizes[group] / (made.sizes[group] + 1)) * square
+        if square < least:
+            best, least = np.int64(group), square
+    return least, best
+
+
 @kernel
-def place_leftovers(building, by):  # type: ignore[no-untyped-def]
-    """Give the records that are left to their closest groups, one by one: always the one closest to its group."""
-    pool = building.pool
-    rows = np.sort(pool.ids[: pool.present[0]])
+def place_leftovers(X, made, rows, by):  # type: ignore[no-untyped-def]
+    """Give the unassigned `rows` to their closest groups, one by one: always the one closest to its group."""
     left = rows.shape[0]
     distance = np.empty(left)
-    group = np.empty(left, np.int64)
-    for p in range(left):
-        distance[p], group[p] = closest_group(building, rows[p], by)
+    group = np.full(left, -1, np.int64)
     placed = np.zeros(left, np.bool_)
     for _ in range(left):
         first = -1
         for p in range(left):
-            if not placed[p] and (first < 0 or distance[p] < distance[first]):
+            if placed[p]:
+                continue
+            if group[p] < 0:
+                distance[p], group[p] = closest_of_all(X, made, rows[p], by)
+            if first < 0 or distance[p] < distance[first]:
                 first = p
         placed[first] = True
         target = group[first]
-        take(building, rows[first : first + 1], target, by)
-        x = pool.X[rows[first]]
+        join(X, rows[first : first + 1], target, made.labels, made.totals, made.sizes, made.means)
+        x = X[rows[first]]
         for p in range(left):
-            if placed[p]:
-                continue
             # Only the group that grew can have become closer, or further.
             changed = group[p] == target
             if by == BY_RECORD:
-                changed = changed or square_distance(pool.X, rows[p], x) <= distance[p]
+                changed = changed or square_distance(X, rows[p], x) <= distance[p]
             else:
-                changed = changed or square_distance(pool.X, rows[p], building.centres.X[target]) <= 2 * distance[p]
+                changed = changed or square_distance(X, rows[p], made.means[target]) <= 2 * distance[p]
             if changed:
-                distance[p], group[p] = closest_group(building, rows[p], by)
+                group[p] = -1
 
 
-@kernel
-def star(X, k, gamma, pairs):  # type: ignore[no-untyped-def]
+@inner
+def star(X, k):  # type: ignore[no-untyped-def]
     """Partition all of a small X by MDAV*; return the labels, groups numbered in order of creation, and their count."""
     n, d = X.shape
-    lowest, highest = X[0].copy(), X[0].copy()
-    for i in range(n):
-        for j in range(d):
-            lowest[j] = min(lowest[j], X[i, j])
-            highest[j] = max(highest[j], X[i, j])
     groups = max(1, n // k)
-    sample = np.empty(0, np.float32)
-    building = Building(
-        empty_points(X, lowest, highest, sample, 2.0**-24, 2.0**-120),
-        empty_points(X[:0], lowest, highest, sample, 2.0**-24, 2.0**-120),
-        empty_points(np.zeros((groups, d)), lowest, highest, sample, 2.0**-24, 2.0**-120),
+    made = Made(
         np.full(n, -1, np.int64),
         np.zeros(groups, np.int64),
+        np.zeros((groups, d)),
         np.zeros((groups, 2, d)),
         np.zeros(1, np.int64),
     )
-    everyone = np.arange(n)
-    put_all(building.pool, everyone)
-    mean = mean_of(X, everyone)
+    pool = np.arange(n)
+    mean = mean_of(X, pool)
     inward = np.empty(n)
     for i in range(n):
         inward[i] = -square_distance(X, i, mean)
-    star_steps(building, np.argsort(inward, kind="mergesort"), 0, n, k, gamma, pairs, BY_MEAN)
-    place_leftovers(building, BY_MEAN)
-    return building.labels, building.groups[0]
+    dist, near, others = np.empty(k), np.empty(k, np.int64), np.empty(k, np.int64)
+    members = np.empty(k, np.int64)
+    left = n
+    for r in np.argsort(inward, kind="mergesort"):
+        if left < k:
+            break
+        if made.labels[r] >= 0:
+            continue
+        nearest_of(X, pool[:left], X[r], k - 1, r, r, dist, near)
+        group = np.int64(-1)
+        if made.groups[0] > 0 and left > k:
+            group = closest_of_all(X, made, r, BY_MEAN)[1]
+            nearest_of(X, pool[:left], X[near[0]], k - 1, r, near[0], dist, others)
+            if not extends(X, made, r, near[: k - 1], others[: k - 1], group, k, 1.0, False):
+                group = np.int64(-1)
+        members[0] = r
+        members[1:] = near[: k - 1]
+        taken = members if group < 0 else members[:1]
+        if group < 0:
+            group = made.groups[0]
+            made.groups[0] += 1
+        join(X, taken, group, made.labels, made.totals, made.sizes, made.means)
+        left = 0
+        for i in pool:
+            if made.labels[i] < 0:
+                pool[left] = i
+                left += 1
+        pool = pool[:left]
+    place_leftovers(X, made, pool, BY_MEAN)
+    return made.labels, made.groups[0]

@@ -133,7 +133,7 @@ def forest(X: Array, k: int, report: Progress = silent) -> Forest:
     own tree. Of equally short edges, the one from the lowest row is added.
     """
     n = len(X)
-    neighbours, squares = _neighbours(X, k, report)
+    neighbours, squares = _neighbours(X, k)
     links, sizes = list(range(n)), [1] * n
     parents, lengths = np.full(n, NONE, np.int64), np.zeros(n)
     # (squared length, root, how many of its neighbours to pass over): one entry a root.
@@ -154,16 +154,11 @@ def forest(X: Array, k: int, report: Progress = silent) -> Forest:
     return Forest(parents, lengths, np.array([_find(links, u) for u in range(n)]))
 
 
-def _neighbours(X: Array, k: int, report: Progress) -> tuple[Array, Array]:
+def _neighbours(X: Array, k: int) -> tuple[Array, Array]:
     """Return the k - 1 nearest neighbours of each record, nearest first, and their squared distances."""
     n = len(X)
     require(16 * n * (k - 1), "mu-approx", f"the {k - 1} nearest neighbours of {n} records")
-    pool = Pool(X)
-    neighbours, squares = np.empty((n, k - 1), np.int64), np.empty((n, k - 1))
-    for row in range(n):
-        neighbours[row], squares[row] = pool.nearest_distances(X[row], k - 1, skip=row)
-        report(row / n)
-    return neighbours, squares
+    return Pool(X).nearest_each(X, k - 1, np.arange(n))
 
 
 def _find(links: list[int], u: int) -> int:

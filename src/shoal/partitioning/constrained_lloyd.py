@@ -14,10 +14,9 @@ import numpy as np
 from shoal.errors import ShoalError
 from shoal.kernels import flow as _flow
 from shoal.kernels import groups as _groups
-from shoal.kernels import search as _search
 from shoal.partitioning.maximum_distance import mdav, mdav_star
 from shoal.partitioning.mondrian import mondrian_v
-from shoal.partitioning.pool import members, numbered, squared_error
+from shoal.partitioning.pool import Pool, members, numbered, squared_error
 from shoal.progress import Progress, part, silent
 
 Array = np.ndarray[Any, Any]
@@ -323,11 +322,7 @@ def _nearest(queries: Array, centres: Array, prices: Array) -> Array:
     """Return, for each query (with a last coordinate 0), the groups of least squared distance - price."""
     t = min(NEAR, len(centres))
     lifted = np.column_stack([centres, np.sqrt(prices.max() - prices)])
-    points = _search.new_points(lifted)
-    _search.put_all(points, np.arange(len(lifted)))
-    near = np.empty((len(queries), t), np.int64)
-    _flow.nearest_each(points, queries, False, -1, near)
-    return near
+    return Pool(lifted).nearest_each(queries, t)[0]
 
 
 def _keys(labels: Array, near: Array, groups: int) -> Array:

@@ -39,7 +39,7 @@ class Candidates:
 
     def renew(self, rows: Array) -> Array:
         """Bring the candidate groups of `rows` up to date; return those that changed."""
-        count = _candidates.renew(self.pool._points, rows, self._lists, self._lengths, self._members, self._changed)
+        count = _candidates.renew(self.pool.points, rows, self._lists, self._lengths, self._members, self._changed)
         return self._changed[:count].copy()
 
     def group(self, row: int) -> Array:
@@ -53,7 +53,7 @@ def gsms(X: Array, k: int, *, report: Progress = silent) -> Array:
     With N records left, SSE(p) + SSE(rest) = SSE(all) - k N / (N - k) |mean of p - mean of all|^2, so the
     wanted candidate is the one whose mean is furthest from the mean of all that remain.
     """
-    pool, groups = Pool(X), Groups(X, k)
+    pool, groups = Pool(X, means=True), Groups(X, k)
     candidates = Candidates(pool, k, "gsms")
     means = np.zeros_like(X)
     centres = Pool(means, np.empty(0, np.int64), like=X)

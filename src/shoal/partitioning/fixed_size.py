@@ -5,18 +5,12 @@ Sources: K = Khomnotai et al. (2018); T = Thaeter (2021), dissertation; D = Domi
 
 from __future__ import annotations
 
-from itertools import cycle
 from typing import Any
 
 import numpy as np
 
-from shoal.partitioning.maximum_distance import (
-    Growth,
-    assign_leftovers,
-    nearest_neighbours,
-    nearest_to_mean,
-    outermost_first,
-)
+from shoal.kernels.growth import BY_MEAN, BY_SEED, FROM_LISTS, FROM_MEAN
+from shoal.partitioning.maximum_distance import assign_leftovers, grow_groups, nearest_neighbours, outermost_first
 from shoal.partitioning.pool import Groups, Pool
 from shoal.progress import Progress, silent
 
@@ -28,19 +22,17 @@ def cbfs(X: Array, k: int, *, report: Progress = silent) -> Array:
 
     Groups take the record nearest to their moving mean, as in the original of Laszlo and Mukherjee.
     """
-    return _from_current_mean(X, k, nearest_to_mean, report)
+    return _from_current_mean(X, k, BY_MEAN, report)
 
 
 def cbfs_nn(X: Array, k: int, *, report: Progress = silent) -> Array:
     """CBFS whose groups are a seed and its k - 1 nearest neighbours (K 5.2; the CBFS of D 4.2.3)."""
-    return _from_current_mean(X, k, nearest_neighbours, report)
+    return _from_current_mean(X, k, BY_SEED, report)
 
 
-def _from_current_mean(X: Array, k: int, grow: Growth, report: Progress) -> Array:
-    pool, groups = Pool(X), Groups(X, k)
-    while pool.count >= k:
-        grow(pool, groups, pool.furthest(pool.mean()), k)
-        report(1 - pool.count / len(X))
+def _from_current_mean(X: Array, k: int, growth: int, report: Progress) -> Array:
+    pool, groups = Pool(X, means=True), Groups(X, k)
+    grow_groups(pool, groups, k, seeding=FROM_MEAN, growth=growth, report=report)
     assign_leftovers(pool, groups)
     return groups.labels
 
@@ -51,20 +43,18 @@ def tfrp(X: Array, k: int, *, report: Progress = silent) -> Array:
     The reference points are taken attribute by attribute; T 8.2 describes one overall minimum and
     maximum, which does not give the printed figures. The maxima come first.
     """
-    return _from_corners(X, k, nearest_neighbours, report)
+    return _from_corners(X, k, BY_SEED, report)
 
 
 def tfrp_nc(X: Array, k: int, *, report: Progress = silent) -> Array:
     """TFRP whose groups take the record nearest to their moving mean (K 5.2)."""
-    return _from_corners(X, k, nearest_to_mean, report)
+    return _from_corners(X, k, BY_MEAN, report)
 
 
-def _from_corners(X: Array, k: int, grow: Growth, report: Progress) -> Array:
+def _from_corners(X: Array, k: int, growth: int, report: Progress) -> Array:
     pool, groups = Pool(X), Groups(X, k)
-    corners = cycle([outermost_first(pool, X.max(axis=0)), outermost_first(pool, X.min(axis=0))])
-    while pool.count >= k:
-        grow(pool, groups, next(next(corners)), k)
-        report(1 - pool.count / len(X))
+    corners = [outermost_first(X, X.max(axis=0)), outermost_first(X, X.min(axis=0))]
+    grow_groups(pool, groups, k, seeding=FROM_LISTS, growth=growth, seeds=corners, report=report)
     assign_leftovers(pool, groups)
     return groups.labels
 

@@ -12,27 +12,22 @@ from typing import Any, Literal
 import numpy as np
 
 from shoal.kernels import halves as _halves
-from shoal.kernels.star import star
-from shoal.partitioning.maximum_distance import Closest, best_gamma, mdav_star, mdav_star_gamma
-from shoal.partitioning.mondrian import PART
+from shoal.partitioning.maximum_distance import Closest, Star, best_gamma, mdav_star
 from shoal.partitioning.refine import ona_rounds
 from shoal.progress import Progress, part, silent
 
 Array = np.ndarray[Any, Any]
 
 
-def ona_star(X: Array, k: int, *, closest: Closest = "mean", report: Progress = silent) -> Array:
+def ona_star(X: Array, k: int, *, closest: Closest = "mean", n_jobs: int = 1, report: Progress = silent) -> Array:
     """ONA*: from MDAV*, dissolve groups and reassign records in rounds (T algorithms 15 to 17, S algorithm 3).
 
     A record's nearest group is by its mean, its own left out; groups are visited in order of creation, the first
     piece of a split in the place of its group and the others last; a move or a dissolution needs a strict gain.
     At most 30 rounds. `closest` is that of MDAV*: "mean" gives the figures of T, "cost" those of S.
     """
-    if len(X) <= PART and closest == "mean":
-        start = star(X, k, 1.0, False)[0]
-    else:
-        start = mdav_star(X, k, closest=closest, report=part(report, 0.0, 0.4))
-    return ona_rounds(X, k, start, by_row=False, report=part(report, 0.4, 1.0))
+    start = mdav_star(X, k, closest=closest, report=part(report, 0.0, 0.4))
+    return ona_rounds(X, k, start, by_row=False, n_jobs=n_jobs, report=part(report, 0.4, 1.0))
 
 
 def ona_star_gamma(
@@ -40,12 +35,12 @@ def ona_star_gamma(
 ) -> Array:
     """ONA* from MDAV*-gamma (T 6.4); `gamma="best"` runs 0, 0.1 .. 2 and keeps the lowest loss at the end.
 
-    Gain factors that lead to the same start share the rounds from it.
+    All runs share the index of the records, and gain factors that lead to the same start the rounds from it.
     """
-    lock, ends = Lock(), dict[bytes, Future[Array]]()
+    star, lock, ends = Star(X, k), Lock(), dict[bytes, Future[Array]]()
 
     def run(factor: float, told: Progress) -> Array:
-        start = mdav_star_gamma(X, k, gamma=factor, report=part(told, 0.0, 0.4))
+        start = star.run(factor, True, part(told, 0.0, 0.4))
         with lock:
             end, first = ends.get(start.tobytes()), start.tobytes() not in ends
             if end is None:
@@ -76,7 +71,7 @@ def mona_2d(X: Array, k: int, *, rho: float = 0.5, n_jobs: int = 1, report: Prog
 
 def _mona(X: Array, k: int, rho: float, rule: int, n_jobs: int, report: Progress) -> Array:
     if rho == 1:
-        return ona_star(X, k, report=report)
+        return ona_star(X, k, n_jobs=n_jobs, report=report)
     n = len(X)
     limit = n**rho
     labels = np.full(n, -1, np.int64)

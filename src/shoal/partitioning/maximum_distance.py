@@ -7,22 +7,22 @@ Sources: T = Thaeter (2021), dissertation; D = Domingo-Ferrer et al. (2006); F =
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from math import inf
 from typing import Any, Literal
 
 import numpy as np
 
-from shoal.kernels import star as _star_kernels
-from shoal.partitioning.pool import Groups, Pool, square_distances, total_cost
+from shoal.kernels import growth as _growth
+from shoal.kernels import star as _star
+from shoal.partitioning.pool import Groups, Pool, mean_of, square_distances, total_cost
 from shoal.progress import Progress, silent
 
 Array = np.ndarray[Any, Any]
 Closest = Literal["mean", "record", "cost"]
-Growth = Callable[[Pool, Groups, int, int], None]
 
-# Into how many parts a run of MDAV* is cut, at least, to tell progress and to hear Ctrl-C.
+# Into how many parts a run is cut, at least, to tell progress and to hear Ctrl-C.
 REPORTS = 20
 GAMMAS = tuple(i / 10 for i in range(21))
 
@@ -35,27 +35,56 @@ def nearest_neighbours(pool: Pool, groups: Groups, seed: int, k: int) -> None:
     groups.open(np.append(seed, rows))
 
 
-def nearest_to_mean(pool: Pool, groups: Groups, seed: int, k: int) -> None:
-    """Open a group of `seed` that takes, k - 1 times, the record nearest to its moving mean (NC growth)."""
-    row = np.array([seed])
-    pool.remove(row)
-    group = groups.open(row)
-    for _ in range(k - 1):
-        row = pool.nearest(groups.means[group], 1, spare=k + 4)
-        pool.remove(row)
-        groups.extend(group, row)
+def grow_groups(
+    pool: Pool,
+    groups: Groups,
+    k: int,
+    *,
+    seeding: int,
+    growth: int = _growth.BY_SEED,
+    seeds: Sequence[Array] = (),
+    least: int = 0,
+    report: Progress = silent,
+) -> None:
+    """Open groups of k while at least `least` (default k) records are unassigned.
+
+    Parameters
+    ----------
+    pool : Pool
+    groups : Groups
+    k : int
+    seeding : int
+        FROM_LISTS, FROM_MEAN or OPPOSITE of `shoal.kernels.growth`.
+    growth : int
+        BY_SEED for the nearest neighbours of a seed (NN), BY_MEAN for the record nearest to the moving mean (NC).
+    seeds : sequence of int64[n]
+        Lists of all records, which take turns.
+    least : int
+    report : callable
+    """
+    lists = np.array(seeds) if seeds else np.empty((1, 0), np.int64)
+    positions = np.zeros(len(lists) + 1, np.int64)
+    positions[-1] = 0 if seeds else -1
+    while _growth.grow_steps(
+        pool.points, groups.made, lists, positions, seeding, growth, k, least or k, steps_for(pool, k)
+    ):
+        pool.tidy()
+        report(1 - pool.count / len(pool.X))
+
+
+def steps_for(pool: Pool, k: int) -> int:
+    """Return how many groups to make before progress is told, Ctrl-C is heard and the pool is tidied."""
+    return max(1, pool.count // (REPORTS * k))
 
 
 def assign_leftovers(pool: Pool, groups: Groups) -> None:
     """Give the records that are left to the groups with the nearest means: always the one nearest to its group."""
-    _star_kernels.place_leftovers(groups.building(pool), _star_kernels.BY_MEAN)
+    _star.place_leftovers(pool.X, groups.made, pool.rows(), _star.BY_MEAN)
 
 
-def outermost_first(pool: Pool, centre: Array) -> Iterator[int]:
-    """Yield the rows by falling distance from `centre`, leaving out those that were assigned meanwhile."""
-    for row in np.argsort(-square_distances(pool.X, centre), kind="stable"):
-        if row in pool:
-            yield int(row)
+def outermost_first(X: Array, centre: Array) -> Array:
+    """Return all rows by falling distance from `centre`, the lower one first on ties."""
+    return np.argsort(-square_distances(X, centre), kind="stable")
 
 
 def md(X: Array, k: int, *, report: Progress = silent) -> Array:
@@ -69,7 +98,7 @@ def md(X: Array, k: int, *, report: Progress = silent) -> Array:
     figures show that much); the second group is seeded by the record furthest from it then, which is
     the other one unless ties put that into the first group.
     """
-    pool, groups = Pool(X), Groups(X, k)
+    pool, groups = Pool(X, means=True), Groups(X, k)
     md_groups(pool, groups, k, report)
     if pool.count >= k:
         groups.open(pool.rows())
@@ -85,19 +114,10 @@ def md_groups(pool: Pool, groups: Groups, k: int, report: Progress) -> int:
     while pool.count >= 2 * k:
         r = pairs.top()[1]
         first = r if first < 0 else first
-        _opposite_groups(pool, groups, r, k)
+        nearest_neighbours(pool, groups, r, k)
+        nearest_neighbours(pool, groups, pool.furthest(pool.X[r]), k)
         report(1 - pool.count / len(pool.X))
     return first
-
-
-def _opposite_groups(pool: Pool, groups: Groups, r: int, k: int) -> None:
-    """Open the group of r and that of the record furthest from r, with one search for both."""
-    pool.remove(np.array([r]))
-    rows, s = pool.nearest_and_furthest(pool.X[r], k - 1)
-    pool.remove(rows)
-    groups.open(np.append(r, rows))
-    # Only among ties can the furthest record be one of the nearest.
-    nearest_neighbours(pool, groups, s if s in pool else pool.furthest(pool.X[r]), k)
 
 
 class FurthestPairs:
@@ -146,14 +166,10 @@ def mdav(X: Array, k: int, *, report: Progress = silent) -> Array:
 
     The record r furthest from the mean of what remains seeds a group, then the record furthest from r.
     Below 3k records: one group around the furthest from the mean if there are 2k or more, the rest
-    another. The five accelerations of F are in the pool: inner products, one pass for the neighbours
-    of r and for the record furthest from it, partial selection, the mean by subtraction (in exact
-    sums, so nothing drifts), and single precision that is verified in double.
+    another. The mean is kept by subtraction, in exact sums, so that nothing drifts.
     """
-    pool, groups = Pool(X), Groups(X, k)
-    while pool.count >= 3 * k:
-        _opposite_groups(pool, groups, pool.furthest(pool.mean()), k)
-        report(1 - pool.count / len(X))
+    pool, groups = Pool(X, means=True), Groups(X, k)
+    grow_groups(pool, groups, k, seeding=_growth.OPPOSITE, least=3 * k, report=report)
     if pool.count >= 2 * k:
         nearest_neighbours(pool, groups, pool.furthest(pool.mean()), k)
     groups.open(pool.rows())
@@ -166,13 +182,8 @@ def mdav_nc(X: Array, k: int, *, report: Progress = silent) -> Array:
     Where the paper is silent: the printed figures come from growing groups of k to the end, and giving
     fewer than k records that are left to the groups with the nearest means.
     """
-    pool, groups = Pool(X), Groups(X, k)
-    while pool.count >= k:
-        r = pool.furthest(pool.mean())
-        nearest_to_mean(pool, groups, r, k)
-        if pool.count >= k:
-            nearest_to_mean(pool, groups, pool.furthest(X[r]), k)
-        report(1 - pool.count / len(X))
+    pool, groups = Pool(X, means=True), Groups(X, k)
+    grow_groups(pool, groups, k, seeding=_growth.OPPOSITE, growth=_growth.BY_MEAN, report=report)
     assign_leftovers(pool, groups)
     return groups.labels
 
@@ -180,11 +191,8 @@ def mdav_nc(X: Array, k: int, *, report: Progress = silent) -> Array:
 def mdav_plus(X: Array, k: int, *, report: Progress = silent) -> Array:
     """MDAV+: one seed a round, by falling distance from the mean of *all* records (T algorithm 3)."""
     pool, groups = Pool(X), Groups(X, k)
-    for r in outermost_first(pool, pool.mean()):
-        if pool.count < k:
-            break
-        nearest_neighbours(pool, groups, r, k)
-        report(1 - pool.count / len(X))
+    seeds = outermost_first(X, mean_of(X))
+    grow_groups(pool, groups, k, seeding=_growth.FROM_LISTS, seeds=[seeds], report=report)
     assign_leftovers(pool, groups)
     return groups.labels
 
@@ -197,45 +205,20 @@ def v_mdav(
     A new group takes in the unassigned record x closest to any of its members while that squared
     distance is below `gamma` times the squared distance of x to its nearest unassigned neighbour.
     """
-    if gamma == "best":
-        return best_gamma(lambda g, told: v_mdav(X, k, gamma=g, report=told), X, n_jobs, report)
-    pool, groups = Pool(X), Groups(X, k)
-    for r in outermost_first(pool, pool.mean()):
-        if pool.count < k:
-            break
-        pool.remove(np.array([r]))
-        rows = pool.nearest(X[r], k - 1, spare=(8 * k + 60) if gamma > 0 else 0)
-        pool.remove(rows)
-        members = np.append(r, rows)
-        group = groups.open(members)
-        if gamma > 0 and k > 1:
-            _extend(pool, groups, group, members, k, gamma)
-        report(1 - pool.count / len(X))
-    assign_leftovers(pool, groups)
-    return groups.labels
+    everyone, seeds = Pool(X), outermost_first(X, mean_of(X))
 
+    def run(factor: float, told: Progress) -> Array:
+        pool, groups = everyone.copy(), Groups(X, k)
+        position = 0
+        while position >= 0:
+            steps = steps_for(pool, k)
+            position = _growth.vmdav_steps(pool.points, groups.made, seeds, position, k, factor, steps)
+            pool.tidy()
+            told(1 - pool.count / len(X))
+        assign_leftovers(pool, groups)
+        return groups.labels
 
-def _extend(pool: Pool, groups: Groups, group: int, members: Array, k: int, gamma: float) -> None:
-    """Let a new group of V-MDAV take in records from the pool."""
-    # (squared distance, neighbour, member), or a lower bound with neighbour -1: few of them are ever measured.
-    outside = [(*pool.nearest_or_bound(pool.X[row]), int(row)) for row in members]
-    while pool.count > 0 and groups.sizes[group] < 2 * k - 1:
-        heapq.heapify(outside)
-        while outside[0][1] < 0 or outside[0][1] not in pool:
-            heapq.heapreplace(outside, _nearest_one(pool, outside[0][2]))
-        inner, row, _ = outside[0]
-        own = _nearest_one(pool, row)
-        if not inner < gamma * own[0]:
-            return
-        pool.remove(np.array([row]))
-        groups.extend(group, np.array([row]))
-        outside.append(own)
-
-
-def _nearest_one(pool: Pool, row: int) -> tuple[float, int, int]:
-    """Return (squared distance, neighbour, row) of the pool's record nearest to `row`, infinity if none."""
-    ids, squares = pool.nearest_distances(pool.X[row], 1, skip=row)
-    return (float(squares[0]), int(ids[0]), row) if len(ids) else (inf, row, row)
+    return best_gamma(run, X, n_jobs, report) if gamma == "best" else run(gamma, report)
 
 
 def mdav_star(X: Array, k: int, *, closest: Closest = "mean", report: Progress = silent) -> Array:
@@ -245,7 +228,7 @@ def mdav_star(X: Array, k: int, *, closest: Closest = "mean", report: Progress =
     the increase of its squared error. Extension needs a group and more than k unassigned records;
     equal costs make a new group.
     """
-    return _star(X, k, 1.0, False, closest, report)
+    return Star(X, k, closest).run(1.0, False, report)
 
 
 def mdav_star_gamma(
@@ -262,25 +245,44 @@ def mdav_star_gamma(
     `gamma="best"` runs 0, 0.1 .. 2 and keeps the lowest loss (the first one on ties), as the printed
     figures do.
     """
+    star = Star(X, k, closest)
 
     def run(factor: float, told: Progress) -> Array:
-        return _star(X, k, factor, True, closest, told)
+        return star.run(factor, True, told)
 
     return best_gamma(run, X, n_jobs, report) if gamma == "best" else run(gamma, report)
 
 
-def _star(X: Array, k: int, gamma: float, pairs: bool, closest: Closest, report: Progress) -> Array:
-    """One run of MDAV* or MDAV*-gamma."""
-    pool, groups = Pool(X), Groups(X, k)
-    by = {"mean": _star_kernels.BY_MEAN, "record": _star_kernels.BY_RECORD, "cost": _star_kernels.BY_COST}[closest]
-    building = groups.building(pool, records=closest == "record")
-    seeds = np.argsort(-square_distances(X, pool.mean()), kind="stable")
-    position, steps = 0, max(1, len(X) // (REPORTS * k))
-    while position < len(seeds):
-        position = _star_kernels.star_steps(building, seeds, position, steps, k, gamma, pairs, by)
-        report(1 - pool.count / len(X))
-    _star_kernels.place_leftovers(building, by)
-    return groups.labels
+class Star:
+    """Runs of MDAV* and MDAV*-gamma that share the index of the records and the order of the seeds.
+
+    Parameters
+    ----------
+    X : float64[n, d]
+    k : int
+    closest : str
+        Definition of the closest group.
+    """
+
+    def __init__(self, X: Array, k: int, closest: Closest = "mean") -> None:
+        self.X, self.k = X, k
+        self._by = {"mean": _star.BY_MEAN, "record": _star.BY_RECORD, "cost": _star.BY_COST}[closest]
+        self._pool = Pool(X)
+        self._seeds = outermost_first(X, mean_of(X))
+
+    def run(self, gamma: float, pairs: bool, report: Progress) -> Array:
+        """Return the labels for a gain factor, with or without the test for two records."""
+        X, k = self.X, self.k
+        pool, groups = self._pool.copy(), Groups(X, k)
+        building = groups.building(pool, records=self._by == _star.BY_RECORD)
+        position = 0
+        while position < len(X):
+            steps = steps_for(pool, k)
+            position = _star.star_steps(building, self._seeds, position, steps, k, gamma, pairs, self._by)
+            pool.tidy()
+            report(1 - pool.count / len(X))
+        _star.place_leftovers(X, groups.made, pool.rows(), self._by)
+        return groups.labels
 
 
 def best_gamma(run: Callable[[float, Progress], Array], X: Array, n_jobs: int, report: Progress) -> Array:

@@ -11,7 +11,8 @@ from typing import Any, Literal
 import numpy as np
 
 from shoal.kernels.cuts import cut
-from shoal.partitioning.maximum_distance import FurthestPairs, md_groups, nearest_neighbours
+from shoal.kernels.growth import FROM_MEAN, OPPOSITE
+from shoal.partitioning.maximum_distance import FurthestPairs, grow_groups, md_groups
 from shoal.partitioning.pool import Groups, Pool, by_distance, members
 from shoal.progress import Progress, part, silent
 
@@ -48,7 +49,7 @@ def npn_mhm(X: Array, k: int, *, start: Literal["pair", "mean"] = "pair", report
     D describes a start at the record furthest from the mean (`start="mean"`); its printed figures come
     from one end of the most distant pair, the record with the lower row.
     """
-    pool = Pool(X)
+    pool = Pool(X, means=True)
     first = FurthestPairs(pool).top()[0] if start == "pair" else pool.furthest(pool.mean())
     return mhm(X, nearest_next(pool, first, report), k)
 
@@ -91,20 +92,15 @@ def cbfs_mhm(X: Array, k: int, *, report: Progress = silent) -> Array:
 
 def _from_current_mean(pool: Pool, groups: Groups, k: int, opposite: bool, report: Progress) -> int:
     """Open groups around the record furthest from the mean, and opposite to it; return the first seed."""
-    first = -1
-    while pool.count >= 2 * k:
-        r = pool.furthest(pool.mean())
-        first = r if first < 0 else first
-        nearest_neighbours(pool, groups, r, k)
-        if opposite:
-            nearest_neighbours(pool, groups, pool.furthest(pool.X[r]), k)
-        report(0.9 * (1 - pool.count / len(pool.X)))
+    first = pool.furthest(pool.mean()) if pool.count >= 2 * k else -1
+    seeding = OPPOSITE if opposite else FROM_MEAN
+    grow_groups(pool, groups, k, seeding=seeding, least=2 * k, report=part(report, 0.0, 0.9))
     return first
 
 
 def _cut_groups(X: Array, k: int, build: Callable[[Pool, Groups], int]) -> Array:
     """Build groups, settle what is left, lead a path through all groups and cut it."""
-    pool, groups = Pool(X), Groups(X, k)
+    pool, groups = Pool(X, means=True), Groups(X, k)
     first = build(pool, groups)
     rest = pool.rows()
     if len(rest) >= k:

@@ -6,25 +6,21 @@ Every method that builds groups is written in terms of these two classes. All se
 
 from __future__ import annotations
 
-from math import fsum, inf, sqrt
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from math import fsum
+from typing import Any
 
 import numpy as np
 
 from shoal.kernels import groups as _groups
+from shoal.kernels import growth as _growth
+from shoal.kernels import index as _index
 from shoal.kernels import search as _search
 from shoal.kernels.star import Building
 
 Array = np.ndarray[Any, Any]
 NONE = -1
-
-
-class Ball(NamedTuple):
-    """What one search learnt: every point of the pool outside `ids` is at least `radius` from `pivot`."""
-
-    pivot: Array
-    ids: Array
-    radius: float
 
 
 class Pool:
@@ -38,119 +34,110 @@ class Pool:
         Which are present at first (default: all).
     like : float64[m, d], optional
         Where the points will lie, if X is to be filled later.
+    means : bool
+        Whether `mean` will be asked for often: the sum is then kept up to date.
     """
 
-    def __init__(self, X: Array, rows: Array | None = None, like: Array | None = None) -> None:
+    def __init__(self, X: Array, rows: Array | None = None, like: Array | None = None, *, means: bool = False) -> None:
         self.X = X
-        self._points = _search.new_points(X, like)
-        self._ball: Ball | None = None
-        # Relative error of a computed distance, with room to spare.
-        self._margin = (X.shape[1] + 8) * 2.0**-51
-        self.add(np.arange(len(X)) if rows is None else rows)
+        self.points = _index.new_points(X, like, means=means)
+        if like is None:
+            _index.fill(self.points, np.arange(len(X)) if rows is None else np.sort(rows))
+        else:
+            _index.prepare(self.points, like)
+            self.add(np.empty(0, np.int64) if rows is None else rows)
+
+    def copy(self) -> Pool:
+        """Return a pool of the same points with the same present, for a run that empties it."""
+        other = object.__new__(Pool)
+        other.X, other.points = self.X, _index.copied(self.points)
+        return other
 
     @property
     def count(self) -> int:
         """How many points are present."""
-        return int(self._points.present[0])
+        return int(self.points.state[_index.PRESENT])
 
     def rows(self) -> Array:
         """Return the present rows in ascending order: int64[count]."""
-        return np.sort(self._points.ids[: self.count])
+        return np.flatnonzero(self.points.slots >= 0)
 
     def __contains__(self, row: int) -> bool:
-        return bool(self._points.slots[row] >= 0)
+        return bool(self.points.slots[row] >= 0)
 
     def mean(self) -> Array:
-        """Return the mean of the present points: their sum, which is kept exactly, divided by their number."""
-        return np.array([fsum(parts) for parts in self._points.total.T.tolist()]) / self.count
+        """Return the mean of the present points: their exact sum, divided by their number."""
+        if not len(self.points.total):
+            return mean_of(self.X[self.rows()])
+        mean = np.empty(self.X.shape[1])
+        _growth.mean_present(self.points, mean)
+        return mean
 
     def add(self, rows: Array) -> None:
         """Make `rows` present."""
-        self._ball = None
-        _search.put_all(self._points, rows)
+        _index.put_all(self.points, rows)
+        _index.tidy(self.points)
 
     def remove(self, rows: Array) -> None:
         """Make `rows` absent."""
-        _search.drop(self._points, rows)
+        _index.drop(self.points, rows)
+        _index.tidy(self.points)
+
+    def tidy(self) -> None:
+        """Keep searches fast after kernels have emptied much of the pool."""
+        _index.tidy(self.points)
 
     def furthest(self, query: Array) -> int:
         """Return the row furthest from `query`."""
-        return int(_search.scan(self._points, query, 0, True, NONE, NONE)[2])
+        return int(_search.furthest(self.points, query)[0])
 
     def furthest_distance(self, query: Array) -> tuple[int, float]:
         """Return the row furthest from `query` and its squared distance."""
-        found = _search.scan(self._points, query, 0, True, NONE, NONE)
-        return int(found[2]), float(found[3])
+        row, square = _search.furthest(self.points, query)
+        return int(row), float(square)
 
-    def nearest_and_furthest(self, query: Array, m: int) -> tuple[Array, int]:
-        """Return the m nearest rows and the furthest one, from one pass over the points."""
-        found = _search.scan(self._points, query, m, True, NONE, NONE)
-        return found[0], int(found[2])
-
-    def nearest(self, query: Array, m: int, *, skip: int = NONE, other: int = NONE, spare: int = 0) -> Array:
+    def nearest(self, query: Array, m: int, *, skip: int = NONE, other: int = NONE) -> Array:
         """Return the m nearest rows, nearest first (see `nearest_distances`)."""
-        return self.nearest_distances(query, m, skip=skip, other=other, spare=spare)[0]
+        return self.nearest_distances(query, m, skip=skip, other=other)[0]
 
-    def nearest_distances(
-        self, query: Array, m: int, *, skip: int = NONE, other: int = NONE, spare: int = 0
-    ) -> tuple[Array, Array]:
-        """Return the m nearest rows and their squared distances, in order of (distance, row).
+    def nearest_distances(self, query: Array, m: int, *, skip: int = NONE, other: int = NONE) -> tuple[Array, Array]:
+        """Return the m nearest rows but `skip` and `other`, and their squared distances, by (distance, row)."""
+        ids, squares = _search.nearest_few(self.points, query, m, skip, other)
+        return ids, squares
+
+    def nearest_each(self, queries: Array, m: int, skips: Array | None = None, n_jobs: int = 1) -> tuple[Array, Array]:
+        """Return the m nearest rows of each query, and their squared distances, on `n_jobs` threads.
 
         Parameters
         ----------
-        query : float64[d]
+        queries : float64[q, d]
         m : int
-        skip, other : int
-            Rows to leave out.
-        spare : int
-            How many further neighbours to remember. A later search close by is then answered from
-            them alone, if the triangle inequality proves that no other point can matter.
+            No more than are present, the one left out not counted.
+        skips : int64[q], optional
+            A row to leave out for each query.
+        n_jobs : int
         """
-        if spare == 0:
-            found = _search.scan(self._points, query, m, False, skip, other)
-            return found[0], found[1]
-        near = self._from_ball(query, m, skip, other)
-        if near is not None:
-            return near
-        ids, squares, _, _ = _search.scan(self._points, query, m + spare, False, skip, other)
-        # Rows left out of the search may lie anywhere: they must be found again from the ball.
-        left_out = [row for row in {skip, other} if row != NONE and row in self]
-        radius = inf if len(ids) < m + spare else sqrt(squares[-1]) * (1 - self._margin)
-        self._ball = Ball(query.copy(), np.append(ids, left_out) if left_out else ids, radius)
-        return ids[:m], squares[:m]
+        ids, squares = np.empty((len(queries), m), np.int64), np.empty((len(queries), m))
+        skips = np.full(len(queries), NONE) if skips is None else skips
 
-    def nearest_or_bound(self, query: Array) -> tuple[float, int]:
-        """Return the squared distance to the nearest row and that row if the last ball proves it, at no cost.
+        def search(part: slice) -> None:
+            points = _index.for_thread(self.points)
+            _search.nearest_each(points, queries[part], skips[part], ids[part], squares[part])
 
-        Else the row is -1, and the distance is a lower bound for it.
-        """
-        near = self._from_ball(query, 1, NONE, NONE)
-        if near is not None and len(near[0]):
-            return float(near[1][0]), int(near[0][0])
-        room = 0.0 if self._ball is None or near is not None else max(0.0, self._room(self._ball, query))
-        return room * room * (1 - self._margin), NONE
+        in_threads(search, len(queries), n_jobs)
+        return ids, squares
 
-    def _room(self, ball: Ball, query: Array) -> float:
-        """Return a distance from `query` within which every present point is in the ball (it may be negative)."""
-        # The absolute margin is for squares so small that they are rounded off (subnormal).
-        room = ball.radius * (1 - self._margin) - 8 * sqrt(len(query)) * 2.0**-537
-        if room == inf:
-            return inf
-        step = query - ball.pivot
-        return float(room - sqrt(float(step @ step)) * (1 + self._margin))
 
-    def _from_ball(self, query: Array, m: int, skip: int, other: int) -> tuple[Array, Array] | None:
-        """Answer a search from the last ball, or return None if that cannot be proven right."""
-        ball = self._ball
-        if ball is None:
-            return None
-        room = self._room(ball, query)
-        if room <= 0:
-            return None
-        ids, squares = _search.scan_rows(self._points, ball.ids, query, m, skip, other)
-        if room == inf or (len(ids) == m and sqrt(squares[-1]) * (1 + self._margin) < room):
-            return ids, squares
-        return None
+def in_threads(work: Callable[[slice], Any], n: int, n_jobs: int, least: int = 1000) -> None:
+    """Call `work` for parts of range(n) of at least `least`, on `n_jobs` threads."""
+    size = max(least, -(-n // (4 * n_jobs)))
+    parts = [slice(start, min(n, start + size)) for start in range(0, n, size)]
+    if n_jobs == 1 or len(parts) == 1:
+        for part in parts:
+            work(part)
+        return
+    with ThreadPoolExecutor(n_jobs) as threads:
+        list(threads.map(work, parts))
 
 
 class Groups:
@@ -167,22 +154,34 @@ class Groups:
         n, d = X.shape
         capacity = max(1, n // k)
         self.X = X
-        self._count = np.zeros(1, np.int64)
-        self.labels = np.full(n, NONE, np.int64)
-        self.sizes = np.zeros(capacity, np.int64)
-        self.means = np.zeros((capacity, d))
-        self._totals = np.zeros((capacity, 2, d))
+        self.made = _growth.Made(
+            labels=np.full(n, NONE, np.int64),
+            sizes=np.zeros(capacity, np.int64),
+            means=np.zeros((capacity, d)),
+            totals=np.zeros((capacity, 2, d)),
+            groups=np.zeros(1, np.int64),
+        )
         self._centres: Pool | None = None
 
     @property
     def count(self) -> int:
         """How many groups there are."""
-        return int(self._count[0])
+        return int(self.made.groups[0])
+
+    @property
+    def labels(self) -> Array:
+        """Group of each record, -1 if unassigned."""
+        return self.made.labels
+
+    @property
+    def means(self) -> Array:
+        """Mean of each group."""
+        return self.made.means
 
     def open(self, rows: Array) -> int:
         """Make a group of `rows` and return its number."""
         group = self.count
-        self._count[0] += 1
+        self.made.groups[0] += 1
         self._join(group, rows)
         if self._centres is not None:
             self._centres.add(np.array([group]))
@@ -211,7 +210,9 @@ class Groups:
 
     def _centre_pool(self) -> Pool:
         if self._centres is None:
-            self._centres = Pool(self.means, np.arange(self.count), like=self.X)
+            # Groups that are yet to come have means somewhere among the records.
+            like = self.X if self.count < len(self.made.sizes) // 2 else None
+            self._centres = Pool(self.means, np.arange(self.count), like)
         return self._centres
 
     def building(self, pool: Pool, *, records: bool = False) -> Building:
@@ -224,17 +225,15 @@ class Groups:
             Whether the assigned records are searched as well (there must be none yet).
         """
         return Building(
-            pool=pool._points,
-            assigned=_search.new_points(self.X if records else self.X[:0], like=self.X),
-            centres=self._centre_pool()._points,
-            labels=self.labels,
-            sizes=self.sizes,
-            totals=self._totals,
-            groups=self._count,
+            pool=pool.points,
+            assigned=Pool(self.X if records else self.X[:0], like=self.X).points,
+            centres=self._centre_pool().points,
+            made=self.made,
         )
 
     def _join(self, group: int, rows: Array) -> None:
-        _groups.join(self.X, rows, group, self.labels, self._totals, self.sizes, self.means)
+        made = self.made
+        _groups.join(self.X, rows, group, made.labels, made.totals, made.sizes, made.means)
 
 
 def square_distances(P: Array, q: Array) -> Array:
@@ -244,6 +243,12 @@ def square_distances(P: Array, q: Array) -> Array:
         step = P[:, j] - q[j]
         total += step * step
     return total
+
+
+def mean_of(X: Array) -> Array:
+    """Return the mean of the rows of X, each coordinate the exact sum divided by their number: float64[d]."""
+    mean: Array = _growth.exact_mean(X)
+    return mean
 
 
 def cost_of(X: Array, rows: Array) -> float:

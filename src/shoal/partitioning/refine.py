@@ -12,15 +12,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import fsum
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
+from shoal.kernels import index as _index
 from shoal.kernels import rounds as _rounds
-from shoal.kernels.search import new_points
+from shoal.kernels.groups import all_means
 from shoal.partitioning.fixed_size import cbfs
 from shoal.partitioning.maximum_distance import mdav_plus
-from shoal.partitioning.pool import cost_of, members, numbered, total_cost
+from shoal.partitioning.pool import cost_of, in_threads, members, numbered
 from shoal.progress import Progress, silent
 
 Array = np.ndarray[Any, Any]
@@ -40,13 +41,14 @@ class Work:
     k : int
     """
 
-    def __init__(self, X: Array, labels: Array, k: int) -> None:
-        self.X, self.k = X, k
+    def __init__(self, X: Array, labels: Array, k: int, n_jobs: int = 1) -> None:
+        self.X, self.k, self.n_jobs = X, k, n_jobs
         self._set(labels)
 
     def _set(self, labels: Array) -> None:
         n, groups = len(self.X), int(labels.max()) + 1
         room = 2 * groups + 4 * self.k + 64
+        means = all_means(self.X, labels, groups)
         self.parts = _rounds.Parts(
             X=self.X,
             labels=np.empty(n, np.int64),
@@ -54,17 +56,28 @@ class Work:
             nexts=np.full(n, -1, np.int64),
             sizes=np.zeros(room, np.int64),
             costs=np.full(room, np.nan),
-            centres=new_points(np.zeros((room, self.X.shape[1])), like=self.X),
+            centres=_index.new_points(np.vstack([means, np.zeros((room - groups, self.X.shape[1]))]), like=means),
             groups=np.array([groups]),
             targets=np.zeros(n, np.int64),
             distances=np.zeros(n),
             seen=np.full(n, -1, np.int64),
             changed=np.zeros(room, np.int64),
             checked=np.full(room, -1, np.int64),
-            log=np.zeros(_rounds.LOG, np.int64),
             clock=np.zeros(1, np.int64),
+            largest=np.zeros(1, np.int64),
         )
         _rounds.link_all(self.parts, labels)
+        _index.fill(self.parts.centres, np.arange(groups))
+
+    def seek(self) -> None:
+        """Look for the nearest other group of every record, on all threads; later searches start from it."""
+
+        def search(part: slice) -> None:
+            parts = self.parts._replace(centres=_index.for_thread(self.parts.centres))
+            _rounds.seek(parts, part.start, part.stop)
+
+        if self.n_jobs > 1:
+            in_threads(search, len(self.X), self.n_jobs)
 
     @property
     def count(self) -> int:
@@ -73,7 +86,8 @@ class Work:
 
     def labels(self) -> Array:
         """Return the groups, numbered 0, 1, .. in their order."""
-        return np.asarray(np.unique(self.parts.labels, return_inverse=True)[1], np.int64)
+        numbers = np.cumsum(self.parts.sizes[: self.count] > 0) - 1
+        return np.asarray(numbers[self.parts.labels], np.int64)
 
     def total(self) -> float:
         """Return the squared error."""
@@ -81,10 +95,20 @@ class Work:
 
     def make_room(self, *positions: int) -> list[int]:
         """Renumber the groups without gaps; return what `positions` have become."""
-        there = self.parts.sizes[: self.count] > 0
-        moved = [int(there[:position].sum()) for position in positions]
-        self._set(self.labels())
-        return moved
+        old, there = self.parts, self.parts.sizes[: self.count] > 0
+        numbers = np.cumsum(there) - 1
+        self._set(numbers[old.labels])
+        # What is known of the nearest groups stays, unless they are gone.
+        new, groups = self.parts, self.count
+        known = (old.seen >= 0) & there[old.targets]
+        new.seen[:] = np.where(known, old.seen, -1)
+        new.targets[:] = np.where(known, numbers[old.targets], 0)
+        new.distances[:] = old.distances
+        for name in ("costs", "changed", "checked"):
+            getattr(new, name)[:groups] = getattr(old, name)[: len(there)][there]
+        new.clock[0] = new.centres.state[_index.CLOCK] = old.clock[0]
+        new.centres.times[:] = old.clock[0]
+        return [int(there[:position].sum()) for position in positions]
 
     def dissolve(self) -> None:
         """Try to dissolve each group of k, but not those made meanwhile (T algorithm 16)."""
@@ -108,7 +132,17 @@ class Work:
         _rounds.reassign_phase(self.parts, 0, self.count, self.k, False)
 
 
-def rounds(X: Array, k: int, labels: Array, one_round: Round, *, most: float, by_row: bool, report: Progress) -> Array:
+def rounds(
+    X: Array,
+    k: int,
+    labels: Array,
+    one_round: Round,
+    *,
+    most: float,
+    by_row: bool,
+    n_jobs: int = 1,
+    report: Progress = silent,
+) -> Array:
     """Repeat a round while it lowers the squared error.
 
     Parameters
@@ -123,6 +157,7 @@ def rounds(X: Array, k: int, labels: Array, one_round: Round, *, most: float, by
         Largest number of rounds.
     by_row : bool
         Whether the groups come in the order of their first rows.
+    n_jobs : int
     report : callable
 
     Returns
@@ -130,7 +165,8 @@ def rounds(X: Array, k: int, labels: Array, one_round: Round, *, most: float, by
     int64[n]
         Labels in the order of the groups at the end.
     """
-    work = Work(X, labels, k)
+    work = Work(X, labels, k, n_jobs)
+    work.seek()
     total = work.total()
     count = 0
     while count < most:
@@ -143,7 +179,7 @@ def rounds(X: Array, k: int, labels: Array, one_round: Round, *, most: float, by
             break
         else:
             labels, by_row = numbered(labels), True
-            work = Work(X, labels, k)
+            work = Work(X, labels, k, n_jobs)
         report(count / MOST_ROUNDS)
     return labels
 
@@ -164,7 +200,9 @@ def split_large(X: Array, k: int, labels: Array, split: Callable[[Array, int], A
     return np.asarray(np.unique(labels, return_inverse=True)[1], np.int64)
 
 
-def ona_rounds(X: Array, k: int, labels: Array, *, by_row: bool = True, report: Progress = silent) -> Array:
+def ona_rounds(
+    X: Array, k: int, labels: Array, *, by_row: bool = True, n_jobs: int = 1, report: Progress = silent
+) -> Array:
     """Dissolve groups and reassign records in rounds, as ONA* does from its start (T algorithms 15 to 17).
 
     Groups of 2k records or more are split by MDAV+ first. At most 30 rounds.
@@ -175,13 +213,20 @@ def ona_rounds(X: Array, k: int, labels: Array, *, by_row: bool = True, report: 
         work.dissolve()
         work.reassign()
 
-    return rounds(X, k, labels, one_round, most=MOST_ROUNDS, by_row=by_row, report=report)
+    return rounds(X, k, labels, one_round, most=MOST_ROUNDS, by_row=by_row, n_jobs=n_jobs, report=report)
 
 
-def tfrp2(X: Array, k: int, labels: Array, *, report: Progress = silent) -> Array:
-    """Decompose once (K figure 2): the second phase of TFRP and others; the labels themselves if nothing is gained."""
-    new = decompose(X, k, labels)
-    return new if total_cost(X, new) < total_cost(X, labels) else labels
+def tfrp2(X: Array, k: int, labels: Array, *, passes: int | Literal["all"] = "all", report: Progress = silent) -> Array:
+    """Decompose (K figure 2), the second phase of TFRP and others, while that lowers the squared error.
+
+    The papers make one pass, which is `passes=1`.
+    """
+
+    def one_pass(work: Work) -> None:
+        work._set(decompose(X, k, work.labels()))
+
+    most = np.inf if passes == "all" else passes
+    return rounds(X, k, labels, one_pass, most=most, by_row=True, report=report)
 
 
 def decompose_shrink(X: Array, k: int, labels: Array, *, report: Progress = silent) -> Array:

@@ -73,6 +73,23 @@ class Option:
         raise OptionError(f"The {self.name!r} option of {method!r} must be {self.domain}. Got {value!r}.")
 
 
+def _checked(kind: str, owner: Method | Refinement, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return all options of a method or refinement, those of `given` checked; unknown ones raise OptionError."""
+    known = {option.name: option for option in owner.options}
+    for name in given:
+        if name not in known:
+            raise OptionError(f"The {kind} {owner.name!r} has no option {name!r}.", hint=_option_hint(name, known))
+    return {name: option.check(given.get(name, option.default), owner.name) for name, option in known.items()}
+
+
+def _option_hint(name: str, known: Mapping[str, Option]) -> str:
+    everything: tuple[Method | Refinement, ...] = (*METHODS, *REFINEMENTS)
+    owners = [one.name for one in everything if any(option.name == name for option in one.options)]
+    if owners:
+        return f"{name!r} is an option of {', '.join(repr(owner) for owner in owners)}."
+    return near_names(name, list(known), f"its options: {', '.join(known)}.") if known else "it has none."
+
+
 @dataclass(frozen=True)
 class Method:
     """A way to partition records into groups of at least k.
@@ -111,21 +128,7 @@ class Method:
 
     def check_options(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return all options of the method, those of `given` checked; unknown ones raise OptionError."""
-        known = {option.name: option for option in self.options}
-        for name in given:
-            if name not in known:
-                raise OptionError(f"The method {self.name!r} has no option {name!r}.", hint=self._option_hint(name))
-        return {name: option.check(given.get(name, option.default), self.name) for name, option in known.items()}
-
-    def _option_hint(self, name: str) -> str:
-        owners = [m.name for m in METHODS if any(option.name == name for option in m.options)]
-        if owners:
-            return f"{name!r} is an option of {', '.join(repr(owner) for owner in owners)}."
-        if not self.options:
-            return "it has none."
-        return near_names(
-            name, [o.name for o in self.options], f"its options: {', '.join(o.name for o in self.options)}."
-        )
+        return _checked("method", self, given)
 
 
 _CLOSEST = Option(
@@ -373,6 +376,7 @@ METHODS: tuple[Method, ...] = (
         "O(n^2 d) time a round at worst (at most 30), O(n d) memory",
         "lloyd:ona_star",
         (_CLOSEST,),
+        parallel=True,
     ),
     Method(
         "ona*-gamma",
@@ -435,24 +439,40 @@ class Refinement:
     name, summary, paper : str
     function : str
         ``module:function`` within this package.
+    options : tuple of Option
     """
 
     name: str
     summary: str
     paper: str
     function: str
+    options: tuple[Option, ...] = ()
 
     def load(self) -> Callable[..., Any]:
-        """Return the function ``f(X, k, labels, *, report) -> labels``."""
+        """Return the function ``f(X, k, labels, *, report, **options) -> labels``."""
         return _load(self.function)
+
+    def check_options(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return all options of the refinement, those of `given` checked; unknown ones raise OptionError."""
+        return _checked("refinement", self, given)
 
 
 REFINEMENTS: tuple[Refinement, ...] = (
     Refinement(
         "tfrp2",
-        "whole groups are given to the nearest means where that pays, once",
+        "whole groups are given to the nearest means where that pays, in passes until nothing is gained",
         f"{KHOMNOTAI}, figure 2; {THAETER}, 8.2",
         "refine:tfrp2",
+        (
+            Option(
+                "passes",
+                "all",
+                "how many passes are made at most; 1 as in the printed figures, 'all' while the squared error falls",
+                choices=("all",),
+                least=1,
+                whole=True,
+            ),
+        ),
     ),
     Refinement(
         "decompose-shrink",
@@ -476,7 +496,7 @@ def _load(function: str) -> Callable[..., Any]:
 
 
 def refinements() -> tuple[Refinement, ...]:
-    """Return all refinements, each with its name, summary and paper.
+    """Return all refinements, each with its name, summary, paper and options.
 
     Examples
     --------

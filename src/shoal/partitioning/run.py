@@ -51,7 +51,8 @@ def partition(
     method : str
         A name from :func:`shoal.methods`, or ``"auto"``: the lowest loss that is expected within `time_limit`.
     refine : str or None
-        A name from :func:`shoal.refinements`: the result of the method is made better, or left as it is.
+        A name from :func:`shoal.refinements`: the result of the method is made better, or left as it is. Its options
+        are the default ones; :func:`shoal.refine` takes others.
     time_limit : float or None
         For ``"auto"``: about how many seconds it may take (None: 60).
     random_state : int, numpy.random.Generator or None
@@ -88,7 +89,15 @@ def partition(
     return run(X, k, job, rng, n_jobs, progress)
 
 
-def refine(X: Any, labels: Any, k: int, method: str = "ona-rounds", *, progress: Progress | None = None) -> Array:
+def refine(
+    X: Any,
+    labels: Any,
+    k: int,
+    method: str = "ona-rounds",
+    *,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Array:
     """Make a partition better: its loss falls or stays.
 
     Parameters
@@ -101,11 +110,14 @@ def refine(X: Any, labels: Any, k: int, method: str = "ona-rounds", *, progress:
     method : str
         A name from :func:`shoal.refinements`.
     progress : callable or None
+    **options
+        Options of the refinement.
 
     Returns
     -------
     labels : int64[n]
-        Groups numbered by first appearance, each of at least k records. Refining them again changes nothing.
+        Groups numbered by first appearance, each of at least k records. Unless `passes` cut it short, refining them
+        again changes nothing.
 
     Examples
     --------
@@ -119,10 +131,11 @@ def refine(X: Any, labels: Any, k: int, method: str = "ona-rounds", *, progress:
     k = door.group_size(k, len(X), "refine")
     door.reporter(progress, "refine")
     found = find_refinement(method)
+    checked = found.check_options(options)
     start = numbered(door.group_numbers(labels, len(X)))
     if np.bincount(start).min() < k:
         raise DataError(f"The labels of refine must name groups of at least {k} records. Got smaller ones.")
-    return _verified(found.load()(X, k, start, report=throttled(progress)), len(X), k, found.name)
+    return _verified(found.load()(X, k, start, report=throttled(progress), **checked), len(X), k, found.name)
 
 
 def resolve(
@@ -169,8 +182,8 @@ def run(X: Array, k: int, job: Job, rng: np.random.Generator, n_jobs: int, progr
     told = report if job.refinement is None else part(report, 0.0, 0.7)
     labels = _verified(method.load()(X, k, report=told, **job.options, **extra), len(X), k, method.name)
     if job.refinement is not None:
-        told = part(report, 0.7, 1.0)
-        labels = _verified(job.refinement.load()(X, k, labels, report=told), len(X), k, job.refinement.name)
+        told, chosen = part(report, 0.7, 1.0), job.refinement.check_options({})
+        labels = _verified(job.refinement.load()(X, k, labels, report=told, **chosen), len(X), k, job.refinement.name)
     log.info("%s: %d records, k = %d, %.2f s", method.name, len(X), k, time.perf_counter() - start)
     report(1.0)
     return labels
