@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shoal.kernels.jit import kernel
+from shoal.kernels.jit import inner, kernel
 
 Array = np.ndarray[Any, Any]
 
@@ -82,7 +82,7 @@ class Flow(NamedTuple):
     touched: Array
 
 
-@kernel
+@inner
 def _enter(flow, i, group, cost):  # type: ignore[no-untyped-def]
     """Put record i into `group`."""
     flow.labels[i] = group
@@ -95,7 +95,7 @@ def _enter(flow, i, group, cost):  # type: ignore[no-untyped-def]
     flow.first[group] = i
 
 
-@kernel
+@inner
 def _leave(flow, i):  # type: ignore[no-untyped-def]
     """Take record i out of its group."""
     group = flow.labels[i]
@@ -109,7 +109,7 @@ def _leave(flow, i):  # type: ignore[no-untyped-def]
     flow.sizes[group] -= 1
 
 
-@kernel
+@inner
 def _move(arcs, flow, p):  # type: ignore[no-untyped-def]
     """Move a record along arc p and return the group that it left."""
     i = arcs.records[p]
@@ -119,7 +119,7 @@ def _move(arcs, flow, p):  # type: ignore[no-untyped-def]
     return left
 
 
-@kernel
+@inner
 def _begin(arcs, flow):  # type: ignore[no-untyped-def]
     """Put every record where cost - price is least: where it is on ties, else into the lowest group."""
     flow.sizes[:] = 0
@@ -133,7 +133,7 @@ def _begin(arcs, flow):  # type: ignore[no-untyped-def]
         _enter(flow, i, arcs.groups[best], arcs.costs[best])
 
 
-@kernel
+@inner
 def _excess(arcs, flow, p):  # type: ignore[no-untyped-def]
     """Reduced cost of arc p: what its record would lose by it, prices counted; below 0 only by rounding."""
     i = arcs.records[p]
@@ -141,13 +141,13 @@ def _excess(arcs, flow, p):  # type: ignore[no-untyped-def]
     return max(0.0, (arcs.costs[p] - flow.prices[arcs.groups[p]]) - here)
 
 
-@kernel
+@inner
 def _sooner(flow, a, b):  # type: ignore[no-untyped-def]
     """Whether group a leaves the heap before group b."""
     return flow.reach[a] < flow.reach[b] or (flow.reach[a] == flow.reach[b] and a < b)
 
 
-@kernel
+@inner
 def _push(flow, size, group):  # type: ignore[no-untyped-def]
     """Bring `group`, new or with a shorter path now, to its place in the heap; return the new size."""
     hole = flow.place[group]
@@ -166,7 +166,7 @@ def _push(flow, size, group):  # type: ignore[no-untyped-def]
     return size
 
 
-@kernel
+@inner
 def _pop(flow, size):  # type: ignore[no-untyped-def]
     """Take the first group off a heap of `size` and return it."""
     top, group = flow.heap[0], flow.heap[size - 1]
@@ -189,7 +189,7 @@ def _pop(flow, size):  # type: ignore[no-untyped-def]
     return top
 
 
-@kernel
+@inner
 def _find(flow, sizes, group, length, via):  # type: ignore[no-untyped-def]
     """Note a path to `group` if it is the shortest so far; `sizes` are those of the heap and of `touched`."""
     if not length < flow.reach[group]:
@@ -202,7 +202,7 @@ def _find(flow, sizes, group, length, via):  # type: ignore[no-untyped-def]
     sizes[0] = _push(flow, sizes[0], group)
 
 
-@kernel
+@inner
 def _clear(flow, sizes, length, way):  # type: ignore[no-untyped-def]
     """End a search: change prices by what paths fall short of `length`, and wipe the work space."""
     for q in range(sizes[1]):
@@ -214,7 +214,7 @@ def _clear(flow, sizes, length, way):  # type: ignore[no-untyped-def]
     sizes[:] = 0
 
 
-@kernel
+@inner
 def _drain(arcs, flow, sizes, k, source):  # type: ignore[no-untyped-def]
     """Rid `source` of one record too many, or of its price.
 
@@ -248,7 +248,7 @@ def _drain(arcs, flow, sizes, k, source):  # type: ignore[no-untyped-def]
         end = _move(arcs, flow, flow.via[end])
 
 
-@kernel
+@inner
 def _fill(arcs, flow, sizes, k, target):  # type: ignore[no-untyped-def]
     """Bring one record to `target` from the nearest group with more than k; return whether there is one."""
     _find(flow, sizes, target, 0.0, target)

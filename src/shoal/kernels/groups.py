@@ -89,7 +89,9 @@ def squared_error(X, labels, groups):  # type: ignore[no-untyped-def]
 @kernel
 def by_first_appearance(labels, lowest, span):  # type: ignore[no-untyped-def]
     """Labels from `lowest` to `lowest` + `span` - 1, renumbered 0, 1, .. as they first appear: int64[n]."""
-    numbers = np.full(span, -1, np.int64)
+    numbers = np.empty(span, np.int64)
+    for label in range(span):
+        numbers[label] = -1
     result = np.empty(labels.shape[0], np.int64)
     count = 0
     for i in range(labels.shape[0]):

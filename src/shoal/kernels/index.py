@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shoal.kernels.jit import inner, kernel
+from shoal.kernels.jit import inlined, inner, kernel
 
 LEAF = 32
 FAN = 16
@@ -66,6 +66,8 @@ class Points(NamedTuple):
         The slot of each id (block * LEAF + place), -1 if absent.
     twins : int64[n]
         The next higher present id that is equal to this one, -1 if there is none.
+    came : int64[n]
+        When each id came.
     free : int64[b]
         Stack of unused blocks.
     total : float64[4, d]
@@ -90,6 +92,7 @@ class Points(NamedTuple):
     times: Array
     slots: Array
     twins: Array
+    came: Array
     free: Array
     total: Array
     scales: Array
@@ -142,7 +145,8 @@ def rotate(frame, scale, x, wide, out):  # type: ignore[no-untyped-def]
         for j in range(d):
             wide[j] = (x[j] - frame[0, j]) * scale
     else:
-        wide[:] = 0.0
+        for j in range(d):
+            wide[j] = 0.0
         for j in range(d):
             t = (x[j] - frame[0, j]) * scale
             axis = frame[1 + j]
@@ -199,9 +203,7 @@ def build(points, R, rows):  # type: ignore[no-untyped-def]
         tiers += 1
         width = groups
     state[SLOTS], state[LEAVES], state[BUILT], state[TIERS] = m, leaves, m, tiers
-    boxes[:, 0] = np.inf
-    boxes[:, 1] = -np.inf
-    points.times[:] = state[CLOCK]
+    _clear(boxes, points.times, state[CLOCK])
     starts = np.empty(2 * leaves, np.int64)
     starts[0], starts[1] = 0, m  # node i of a level has R[starts[i] : starts[i + 1]]
     low, high = np.empty(d, np.float32), np.empty(d, np.float32)
@@ -211,8 +213,8 @@ def build(points, R, rows):  # type: ignore[no-untyped-def]
     while True:
         for at in range(width - 1, -1, -1):
             start, stop = starts[at], starts[at + 1]
-            low[:] = np.inf
-            high[:] = -np.inf
+            for j in range(d):
+                low[j], high[j] = np.inf, -np.inf
             for i in range(start, stop):
                 for j in range(d):
                     y = R[i, j]
@@ -220,12 +222,13 @@ def build(points, R, rows):  # type: ignore[no-untyped-def]
                     high[j] = y if y > high[j] else high[j]
             if below % 4 == 0 and below // 4 < tiers:
                 group = state[FIRST + below // 4] + at // FAN
-                boxes[group, 0, :, at % FAN] = low
-                boxes[group, 1, :, at % FAN] = high
+                for j in range(d):
+                    boxes[group, 0, j, at % FAN], boxes[group, 1, j, at % FAN] = low[j], high[j]
             if below == 0:
                 _fill(points, at, R, rows, start, stop)
                 continue
-            axis, middle = 0, (start + stop) // 2
+            axis: Any = np.int64(0)  # a plain 0 would have `_select` compiled once more
+            middle = (start + stop) // 2
             for j in range(1, d - 1):
                 axis = j if high[j] - low[j] > high[axis] - low[axis] else axis
             _select(R, rows, start, stop, middle, axis)
@@ -263,23 +266,19 @@ def _fill(points, leaf, R, rows, start, stop):  # type: ignore[no-untyped-def]
             row = points.twins[row]
 
 
-@kernel
-def hollow(points):  # type: ignore[no-untyped-def]
-    """Take everything out at once; the tree stays, for points that lie like those it was built from."""
-    points.slots[:] = -1
-    points.twins[:] = -1
-    points.leaves[:, FILL] = 0
-    points.boxes[:, 0] = np.inf
-    points.boxes[:, 1] = -np.inf
-    points.total[:] = 0.0
-    points.state[PRESENT] = 0
-    points.state[SLOTS] = 0
-    points.state[BUILT] = 0
+@inner
+def _clear(boxes, times, now):  # type: ignore[no-untyped-def]
+    """Make all boxes empty."""
+    for group in range(boxes.shape[0]):
+        for p in range(FAN):
+            times[group, p] = now
+            for j in range(boxes.shape[2]):
+                boxes[group, 0, j, p], boxes[group, 1, j, p] = np.inf, -np.inf
 
 
 @kernel
-def rebuild(points):  # type: ignore[no-untyped-def]
-    """Build the tree anew from what is left."""
+def gather(points):  # type: ignore[no-untyped-def]
+    """Screening coordinates and ids of all slots."""
     m, d = points.state[SLOTS], points.blocks.shape[1]
     R, rows = np.empty((m, d), np.float32), np.empty(m, np.int64)
     count = 0
@@ -292,7 +291,16 @@ def rebuild(points):  # type: ignore[no-untyped-def]
                 rows[count] = points.ids[b, p]
                 count += 1
             b = points.leaves[b, FOLLOW]
-    build(points, R, rows)
+    return R, rows
+
+
+@inlined
+def leaf_of(points, q):  # type: ignore[no-untyped-def]
+    """The leaf on whose side of all cuts a point with screening coordinates q lies."""
+    node, last = np.int64(0), points.state[LEAVES] - 1
+    while node < last:
+        node = 2 * node + (1 if q[points.nodes[node, AXIS]] < points.cuts[node] else 2)
+    return node - last
 
 
 @inner
@@ -303,10 +311,7 @@ def put(points, i):  # type: ignore[no-untyped-def]
     q = points.near[: d + 1]
     norm = rotate(points.frame, points.scales[SCALE], X[i], points.wide, q)
     points.scales[RADIUS] = max(points.scales[RADIUS], norm)
-    node, inner_nodes = 0, state[LEAVES] - 1
-    while node < inner_nodes:
-        node = 2 * node + (1 if q[points.nodes[node, AXIS]] < points.cuts[node] else 2)
-    leaf = node - inner_nodes
+    leaf = leaf_of(points, q)
     at = leaf
     for tier in range(state[TIERS]):
         group, lane = state[FIRST + tier] + at // FAN, at % FAN
@@ -334,6 +339,7 @@ def put(points, i):  # type: ignore[no-untyped-def]
     points.ids[b, p] = i
     points.slots[i] = b * LEAF + p
     points.twins[i] = -1
+    points.came[i] = state[CLOCK]
     state[SLOTS] += 1
     state[PRESENT] += 1
     for j in range(d if points.total.shape[0] else 0):
@@ -433,14 +439,16 @@ def drop(points, rows):  # type: ignore[no-untyped-def]
         take_out(points, i)
 
 
-@inner
-def _twin_lists(X, rows, twins):  # type: ignore[no-untyped-def]
+@kernel
+def twin_lists(X, rows, twins):  # type: ignore[no-untyped-def]
     """Link equal ones among the ascending `rows` in `twins`; return the first row of each kind."""
     d = X.shape[1]
     size = 16
     while size < 2 * rows.shape[0]:
         size *= 2
-    table = np.full(size, -1, np.int64)  # the last row of each kind
+    table = np.empty(size, np.int64)  # the last row of each kind
+    for place in range(size):
+        table[place] = -1
     firsts = np.empty(rows.shape[0], np.int64)
     count = 0
     bits = np.empty(1)
@@ -472,18 +480,11 @@ def _twin_lists(X, rows, twins):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def fill(points, rows):  # type: ignore[no-untyped-def]
-    """Make the ascending `rows` the only ones present, equal ones as one point, and build the tree for them."""
-    X, d = points.X, points.X.shape[1]
-    points.slots[:] = -1
-    points.total[:] = 0.0
-    firsts = _twin_lists(X, rows, points.twins)
-    R = rotated(points, X, firsts)
-    build(points, R, firsts)
-    points.state[PRESENT] = rows.shape[0]
-    for i in rows if points.total.shape[0] else rows[:0]:
-        for j in range(d):
-            add_at_length(points.total, j, X[i, j])
+def add_all(X, rows, parts):  # type: ignore[no-untyped-def]
+    """Add some rows of X to the unevaluated sums `parts`."""
+    for i in rows:
+        for j in range(X.shape[1]):
+            add_at_length(parts, j, X[i, j])
 
 
 @kernel
@@ -529,6 +530,7 @@ def new_points(X: Array, like: Array | None = None, *, means: bool = False) -> P
         times=np.empty((groups, FAN), np.int64),
         slots=np.full(n, -1, np.int64),
         twins=np.full(n, -1, np.int64),
+        came=np.zeros(n, np.int64),
         free=np.empty(blocks, np.int64),
         total=np.zeros((4 if means else 0, d)),
         scales=np.array([scale, 0.0]),
@@ -545,19 +547,35 @@ def tidy(points: Points) -> None:
     """Build the tree anew if half of its points are gone, or if far more came than it was made for."""
     slots, built = points.state[SLOTS], points.state[BUILT]
     if (2 * slots < built and built > 4 * LEAF) or slots > 4 * LEAF * points.state[LEAVES]:
-        rebuild(points)
+        build(points, *gather(points))
+
+
+def fill(points: Points, rows: Array) -> None:
+    """Make the ascending `rows` the only ones present, equal ones as one point, and build the tree for them."""
+    points.slots[:] = -1
+    points.total[:] = 0.0
+    firsts = twin_lists(points.X, rows, points.twins)
+    build(points, rotated(points, points.X, firsts), firsts)
+    points.state[PRESENT] = len(rows)
+    if len(points.total):
+        add_all(points.X, rows, points.total)
 
 
 def prepare(points: Points, like: Array) -> None:
     """Build an empty tree for points that will come one by one and lie like the rows of `like`."""
     some = np.arange(0, len(like), max(1, len(like) // max(1, len(points.X))))[: len(points.X)]
     build(points, rotated(points, like, some), np.arange(len(some)))
-    hollow(points)
+    # Take everything out again; the tree stays.
+    points.slots[:] = -1
+    points.leaves[:, FILL] = 0
+    points.boxes[:, 0], points.boxes[:, 1] = np.inf, -np.inf
+    points.state[[PRESENT, SLOTS, BUILT]] = 0
 
 
 def principal_axes(X: Array) -> tuple[Array, float]:
     """Return the frame of the screening coordinates for points like X, and their scale."""
-    lowest, highest = X.min(axis=0), X.max(axis=0)
+    columns = np.ascontiguousarray(X.T)
+    lowest, highest = columns.min(axis=1), columns.max(axis=1)
     d = X.shape[1]
     widest = float((highest - lowest).max())
     scale = 2.0 ** -(math.frexp(widest)[1] if widest > 0 else 0)

@@ -13,7 +13,7 @@ import numpy as np
 
 from shoal.kernels.groups import cost_of, mean_of
 from shoal.kernels.index import CLOCK, PRESENT, Points, put, square_distance, take_out
-from shoal.kernels.jit import inlined, kernel
+from shoal.kernels.jit import inlined, inner, kernel
 from shoal.kernels.search import nearest_one, search_near
 from shoal.kernels.star import star
 
@@ -47,11 +47,13 @@ class Parts(NamedTuple):
     changed : int64[g]
         The time of the last change of each group.
     checked : int64[g]
-        The time at which dissolving a group was last found useless, -1 for never.
+        The time at which dissolving a group, or moving a record out of it, was last found useless, -1 for never.
     clock : int64[1]
         The number of changes so far.
     largest : int64[1]
         The largest size that a group has reached by a move.
+    reach, intruder : float64[1], int64[1]
+        Room to work.
     """
 
     X: Array
@@ -69,6 +71,8 @@ class Parts(NamedTuple):
     checked: Array
     clock: Array
     largest: Array
+    reach: Array
+    intruder: Array
 
 
 @kernel
@@ -111,7 +115,7 @@ def _unlink(parts, row):  # type: ignore[no-untyped-def]
     parts.sizes[group] -= 1
 
 
-@kernel
+@inner
 def refresh(parts, group):  # type: ignore[no-untyped-def]
     """Take note that a group has changed."""
     parts.clock[0] += 1
@@ -121,11 +125,13 @@ def refresh(parts, group):  # type: ignore[no-untyped-def]
     if parts.centres.slots[group] >= 0:
         take_out(parts.centres, group)
     if parts.sizes[group] > 0:
-        parts.centres.X[group] = mean_of(parts.X, rows_of(parts, group))
+        mean = mean_of(parts.X, rows_of(parts, group))
+        for j in range(mean.shape[0]):
+            parts.centres.X[group, j] = mean[j]
         put(parts.centres, group)
 
 
-@kernel
+@inner
 def cost(parts, group):  # type: ignore[no-untyped-def]
     """Squared error of a group."""
     if np.isnan(parts.costs[group]):
@@ -133,7 +139,7 @@ def cost(parts, group):  # type: ignore[no-untyped-def]
     return parts.costs[group]
 
 
-@kernel
+@inner
 def nearest_other(parts, row):  # type: ignore[no-untyped-def]
     """The group other than its own whose mean is nearest to a record; its distance is left in `distances`."""
     x, target, since = parts.X[row], parts.targets[row], parts.seen[row]
@@ -168,7 +174,11 @@ def split_large(parts, group, k):  # type: ignore[no-untyped-def]
         refresh(parts, group)
         return
     rows = rows_of(parts, group)
-    labels, count = star(parts.X[rows], k)
+    own = np.empty((rows.shape[0], parts.X.shape[1]))
+    for p in range(rows.shape[0]):
+        for j in range(parts.X.shape[1]):
+            own[p, j] = parts.X[rows[p], j]
+    labels, count = star(own, k, 1.0, False)
     spread(parts, group, rows, labels, count)
 
 
@@ -186,16 +196,92 @@ def spread(parts, group, rows, labels, count):  # type: ignore[no-untyped-def]
         refresh(parts, new)
 
 
-@inlined
-def _still_useless(parts, group, rows):  # type: ignore[no-untyped-def]
-    """Whether nothing that matters has changed since dissolving `group` was last found useless."""
+@inner
+def quiet(parts, group):  # type: ignore[no-untyped-def]
+    """Whether nothing has come or moved that could be the nearest other group of one of its records.
+
+    One search around the mean of a group stands for one around each of its records, as far as these reach.
+    """
+    X, c, since, reach = parts.X, parts.centres.X[group], parts.clock[0], 0.0
+    row = parts.heads[group]
+    while row >= 0:
+        if parts.seen[row] < 0 or parts.changed[parts.targets[row]] > parts.seen[row]:
+            return False
+        since = min(since, parts.seen[row])
+        reach = max(reach, np.sqrt(square_distance(X, row, c)) + np.sqrt(parts.distances[row]))
+        row = parts.nexts[row]
+    if since < parts.clock[0]:
+        nobody = parts.sizes.shape[0]
+        parts.reach[0], parts.intruder[0] = reach * reach * (1 + 1e-9) + 2.0**-1000, nobody
+        one = np.int64(1)
+        search_near(parts.centres, c, one, np.int64(group), np.int64(-1), since, parts.reach, parts.intruder, one)
+        if parts.intruder[0] < nobody:
+            return False
+        row = parts.heads[group]
+        while row >= 0:
+            parts.seen[row] = parts.clock[0]
+            row = parts.nexts[row]
+    return True
+
+
+@inner
+def still_useless(parts, group):  # type: ignore[no-untyped-def]
+    """Whether nothing that matters has changed since dissolving or moving was last found useless.
+
+    The nearest other groups of all records of the group are up to date afterwards.
+    """
     then = parts.checked[group]
     useless = then >= 0 and parts.changed[group] <= then
-    for row in rows:
+    calm = quiet(parts, group)
+    row = parts.heads[group]
+    while row >= 0:
         before = parts.targets[row] if parts.seen[row] >= 0 else -1
-        target = nearest_other(parts, row)
+        target = before if calm else nearest_other(parts, row)
         useless = useless and target == before and parts.changed[target] <= then
+        row = parts.nexts[row]
     return useless
+
+
+@inner
+def surely_useless(parts, group, rows):  # type: ignore[no-untyped-def]
+    """Whether dissolving a group would raise the squared error by more than rounding could hide.
+
+    Records S that join a group of m records with mean c raise its squared error by sum |x - c|^2 - |sum (x - c)|^2 /
+    (m + |S|). A mean is rounded by 2^-53 |c| or so, which squared is all there is among records that are nearly equal.
+    """
+    X, targets, means = parts.X, parts.targets, parts.centres.X
+    d, m = X.shape[1], rows.shape[0]
+    rise = 0.0
+    for p in range(m):
+        rise += parts.distances[rows[p]]
+    saved = 0.0
+    step = np.empty(d)
+    for p in range(m):
+        target = targets[rows[p]]
+        first, joining = True, 0
+        for o in range(p):
+            first = first and targets[rows[o]] != target
+        if not first:
+            continue
+        for j in range(d):
+            step[j] = 0.0
+        for o in range(p, m):
+            if targets[rows[o]] == target:
+                joining += 1
+                for j in range(d):
+                    step[j] += X[rows[o], j] - means[target, j]
+        square = 0.0
+        for j in range(d):
+            square += step[j] * step[j]
+        saved += square / (parts.sizes[target] + joining)
+    kept = cost(parts, group)
+    room = 1e-9 * (kept + rise)
+    for row in rows:
+        target, square = targets[row], 0.0
+        for j in range(d):
+            square += max(X[row, j] * X[row, j], means[target, j] * means[target, j])
+        room += 1e-12 * cost(parts, target) + 1e-29 * (parts.sizes[target] + m) * square
+    return rise - saved - kept > room
 
 
 @inlined
@@ -204,19 +290,33 @@ def dissolve(parts, group, k, split):  # type: ignore[no-untyped-def]
 
     What grew large is split, if asked.
     """
+    if parts.centres.state[PRESENT] < 2 or still_useless(parts, group):
+        return
     rows = rows_of(parts, group)
     m = rows.shape[0]
-    if parts.centres.state[PRESENT] < 2 or _still_useless(parts, group, rows):
+    targets, distinct, count = np.empty(m, np.int64), np.empty(m, np.int64), 0
+    for p in range(m):
+        targets[p] = parts.targets[rows[p]]
+    if surely_useless(parts, group, rows):
+        parts.checked[group] = parts.clock[0]
         return
-    targets = parts.targets[rows]
-    distinct = np.unique(targets)
-    gains = np.empty(2 * distinct.shape[0] + 1)
+    for p in range(m):  # the different ones in ascending order
+        at = count
+        while at > 0 and distinct[at - 1] > targets[p]:
+            at -= 1
+        if at == 0 or distinct[at - 1] < targets[p]:
+            for o in range(count, at, -1):
+                distinct[o] = distinct[o - 1]
+            distinct[at] = targets[p]
+            count += 1
+    gains = np.empty(2 * count + 1)
     gains[0] = cost(parts, group)
-    for t in range(distinct.shape[0]):
+    for t in range(count):
         old = rows_of(parts, distinct[t])
-        joined = np.empty(old.shape[0] + m, np.int64)
-        joined[: old.shape[0]] = old
         size = old.shape[0]
+        joined = np.empty(size + m, np.int64)
+        for p in range(size):
+            joined[p] = old[p]
         for p in range(m):
             if targets[p] == distinct[t]:
                 joined[size] = rows[p]
@@ -231,14 +331,14 @@ def dissolve(parts, group, k, split):  # type: ignore[no-untyped-def]
         _link(parts, rows[p], targets[p])
     parts.heads[group] = -1
     refresh(parts, group)
-    for target in distinct:
+    for t in range(count):
         if split:
-            split_large(parts, target, k)
+            split_large(parts, distinct[t], k)
         else:
-            refresh(parts, target)
+            refresh(parts, distinct[t])
 
 
-@kernel
+@inner
 def exact_sum(gains, kept):  # type: ignore[no-untyped-def]
     """Sum of what keeping costs (first and odd places) or dissolving costs (even places), rounded once."""
     high, low = 0.0, 0.0
@@ -253,12 +353,15 @@ def exact_sum(gains, kept):  # type: ignore[no-untyped-def]
 
 @inlined
 def best_move(parts, group):  # type: ignore[no-untyped-def]
-    """(gain, row, target) of the move out of a group that lowers the squared error most; the lowest row on ties."""
+    """(gain, row, target) of the move out of a group that lowers the squared error most; the lowest row on ties.
+
+    The nearest other groups of its records must be up to date.
+    """
     m = parts.sizes[group]
     gain, best, target = -np.inf, -1, -1
     row = parts.heads[group]
     while row >= 0:
-        to = nearest_other(parts, row)
+        to = parts.targets[row]
         size = parts.sizes[to]
         removed = (m / (m - 1)) * square_distance(parts.X, row, parts.centres.X[group])
         added = (size / (size + 1)) * parts.distances[row]
@@ -272,8 +375,11 @@ def best_move(parts, group):  # type: ignore[no-untyped-def]
 def reassign(parts, group, k, split):  # type: ignore[no-untyped-def]
     """While a group has more than k records: make the best move out of it; split what grew large, if asked."""
     while parts.sizes[group] > k and parts.centres.state[PRESENT] > 1:
+        if still_useless(parts, group):
+            return
         gain, row, target = best_move(parts, group)
         if not gain > 0:
+            parts.checked[group] = parts.clock[0]
             return
         _unlink(parts, row)
         _link(parts, row, target)
@@ -310,15 +416,13 @@ def reassign_phase(parts, start, stop, k, split):  # type: ignore[no-untyped-def
 
 @kernel
 def link_all(parts, labels):  # type: ignore[no-untyped-def]
-    """Fill an empty partition from labels; the means are written, but not put into the tree."""
+    """Fill an empty partition from labels, but for the means."""
     for row in range(labels.shape[0] - 1, -1, -1):
         group = labels[row]
         parts.nexts[row] = parts.heads[group]
         parts.heads[group] = row
         parts.labels[row] = group
         parts.sizes[group] += 1
-    for group in range(parts.groups[0]):
-        parts.centres.X[group] = mean_of(parts.X, rows_of(parts, group))
 
 
 @kernel

@@ -30,6 +30,7 @@ from shoal.kernels.index import (
     SCALE,
     SLOTS,
     TIERS,
+    leaf_of,
     rotate,
     square_distance,
 )
@@ -100,8 +101,9 @@ def into_order(dist, ids, size):  # type: ignore[no-untyped-def]
 @inner
 def boxes_below(boxes, q, acc):  # type: ignore[no-untyped-def]
     """Squared distances from q to a group of boxes float32[2, d, FAN], written to `acc`; infinite for empty ones."""
-    acc[:] = 0
     zero = np.float32(0)
+    for p in range(FAN):
+        acc[p] = zero
     for j in range(q.shape[0]):
         x, low, high = q[j], boxes[0, j], boxes[1, j]
         for p in range(FAN):
@@ -147,7 +149,8 @@ def measure_block(block, q, acc, limit):  # type: ignore[no-untyped-def]
     Given up, with values that are too low, once all of them are above `limit`.
     """
     d = q.shape[0]
-    acc[:] = 0
+    for p in range(LEAF):
+        acc[p] = 0
     j = 0
     while j + 4 <= d:
         q0, q1, q2, q3 = q[j], q[j + 1], q[j + 2], q[j + 3]
@@ -195,6 +198,8 @@ def floor(points, square, norm):  # type: ignore[no-untyped-def]
 def search_near(points, query, m, skip, other, since, dist, ids, size):  # type: ignore[no-untyped-def]
     """Find the m nearest present points.
 
+    The leaf where the query lies comes first, so that the search from the root on starts with a good bound.
+
     Parameters
     ----------
     points : Points
@@ -204,7 +209,7 @@ def search_near(points, query, m, skip, other, since, dist, ids, size):  # type:
     skip, other : int
         Ids that are treated as absent (-1: none).
     since : int
-        Only leaves to which points came after this time are looked at (-1: all).
+        Only points that came after this time are looked at (-1: all).
     dist, ids : float64[m], int64[m]
         A heap: the last in the order by (distance, id) comes first. See `into_order`.
     size : int
@@ -220,14 +225,18 @@ def search_near(points, query, m, skip, other, since, dist, ids, size):  # type:
     state, stack, leaves = points.state, points.stack, points.leaves
     norm = rotate(points.frame, points.scales[SCALE], query, points.wide, points.near)
     blind = not norm < FAR_AWAY
-    if blind:
-        q[:] = 0
+    for j in range(d if blind else 0):
+        q[j] = 0
     limit = np.float32(np.inf) if blind or size < m else threshold(points, dist[0], norm)
     if state[SLOTS] == 0:
         return size
     # An entry of the stack is a group of boxes and its tier, or a leaf and LEAF_TIER.
     tier = state[TIERS] - 1
     bounds[0], stack[0], top = 0, state[FIRST + tier] * TIER_BASE + tier, 1
+    home = np.int64(-1)
+    if size < m and tier > 0:
+        home = leaf_of(points, q)
+        bounds[1], stack[1], top = 0, home * TIER_BASE + LEAF_TIER, 2
     while top > 0:
         top -= 1
         if bounds[top] > limit:
@@ -235,12 +244,17 @@ def search_near(points, query, m, skip, other, since, dist, ids, size):  # type:
         group, tier = stack[top] // TIER_BASE, stack[top] % TIER_BASE
         if tier < LEAF_TIER:
             boxes_below(points.boxes[group], q, acc[:FAN])
-            at, base = (group - state[FIRST + tier]) * FAN, top
+            hits = 0
             for p in range(FAN):
+                hits += acc[p] <= limit
+            at, base = (group - state[FIRST + tier]) * FAN, top
+            for p in range(FAN if hits > 0 else 0):
                 if acc[p] <= limit and acc[p] < np.inf and points.times[group, p] > since:
                     below = (at + p) * TIER_BASE + LEAF_TIER
                     if tier > 0:
                         below = (state[FIRST + tier - 1] + at + p) * TIER_BASE + tier - 1
+                    elif at + p == home:
+                        continue
                     push(bounds, stack, top, base, acc[p], below, 1)
                     top += 1
             continue
@@ -257,9 +271,11 @@ def search_near(points, query, m, skip, other, since, dist, ids, size):  # type:
                     if acc[p] > limit:
                         continue
                     i = points.ids[b, p]
+                    if points.came[i] <= since and points.twins[i] < 0:
+                        continue
                     exact = square_distance(points.X, i, query)
                     while i >= 0 and (size < m or after(dist[0], ids[0], exact, i)):
-                        if i != skip and i != other:
+                        if i != skip and i != other and points.came[i] > since:
                             size = offer(dist, ids, size, m, exact, i)
                             if size == m and not blind:
                                 limit = threshold(points, dist[0], norm)
@@ -276,9 +292,9 @@ def furthest(points, query):  # type: ignore[no-untyped-def]
     state, stack, leaves = points.state, points.stack, points.leaves
     norm = rotate(points.frame, points.scales[SCALE], query, points.wide, points.near)
     blind = not norm < FAR_AWAY
-    if blind:
-        q[:] = 0
-        norm = 0.0
+    for j in range(d if blind else 0):
+        q[j] = 0
+    norm = 0.0 if blind else norm
     limit = np.float32(-1)
     far, most = np.int64(-1), -1.0
     reach = points.scales[RADIUS] + norm
@@ -343,6 +359,17 @@ def nearest_few(points, query, m, skip, other):  # type: ignore[no-untyped-def]
         )
         into_order(dist, ids, size)
     return ids[:size], dist[:size]
+
+
+@kernel
+def nearest_plainly(X, queries, ids, squares):  # type: ignore[no-untyped-def]
+    """Like `nearest_each` over all rows of X, by plain loops: for sets so small that a tree is not worth it."""
+    m = ids.shape[1]
+    for i in range(queries.shape[0]):
+        size = np.int64(0)
+        for row in range(X.shape[0]):
+            size = offer(squares[i], ids[i], size, m, square_distance(X, row, queries[i]), row)
+        into_order(squares[i], ids[i], size)
 
 
 @kernel

@@ -22,17 +22,14 @@ class Building(NamedTuple):
     ----------
     pool : Points
         The unassigned records.
-    assigned : Points
-        The assigned records; kept up to date for BY_RECORD only.
-    centres : Points
-        The means of the groups.
+    places : Points
+        Where the groups are: their means, or for BY_RECORD the assigned records.
     made : Made
         The groups.
     """
 
     pool: Points
-    assigned: Points
-    centres: Points
+    places: Points
     made: Made
 
 
@@ -57,10 +54,12 @@ def extends(X, made, r, rows, others, group, k, gamma, pairs):  # type: ignore[n
     joined = (m / (m + 1)) * square_distance(X, r, made.means[group])
     members = np.empty(k, np.int64)
     members[0] = r
-    members[1:] = rows
+    for p in range(k - 1):
+        members[p + 1] = rows[p]
     new = cost_of(X, members) / k
     members[0] = second
-    members[1:] = others
+    for p in range(k - 1):
+        members[p + 1] = others[p]
     if (joined + cost_of(X, members)) / (k + 1) < gamma * new:
         return True
     if not pairs:
@@ -74,11 +73,10 @@ def extends(X, made, r, rows, others, group, k, gamma, pairs):  # type: ignore[n
 def closest_group(building, x, k, by, dist, ids):  # type: ignore[no-untyped-def]
     """The closest group of x by the definition `by`; `dist` and `ids` are for work, and hold 8 or more."""
     made = building.made
-    points = building.assigned if by == BY_RECORD else building.centres
-    wanted = 1
+    wanted = np.int64(1)
     while True:
         few, near = (dist, ids) if wanted <= dist.shape[0] else (np.empty(wanted), np.empty(wanted, np.int64))
-        size = search_near(points, x, wanted, np.int64(-1), np.int64(-1), np.int64(-1), few, near, np.int64(0))
+        size = search_near(building.places, x, wanted, np.int64(-1), np.int64(-1), np.int64(-1), few, near, np.int64(0))
         if by == BY_RECORD:
             return made.labels[near[0]]
         best, least = near[0], few[0]
@@ -136,19 +134,19 @@ def star_steps(building, seeds, position, steps, k, gamma, pairs, by):  # type: 
             if not extends(X, made, r, near[: k - 1], found[: k - 1], group, k, gamma, pairs):
                 group = none
         members[0] = r
-        members[1:] = near[: k - 1]
+        for p in range(k - 1):
+            members[p + 1] = near[p]
         taken = members if group < 0 else members[:1]
         if group < 0:
             group = made.groups[0]
             made.groups[0] += 1
-        else:
-            take_out(building.centres, group)
+        elif by != BY_RECORD:
+            take_out(building.places, group)
         for i in taken:
             take_out(pool, i)
-            if by == BY_RECORD:
-                put(building.assigned, i)
         join(X, taken, group, made.labels, made.totals, made.sizes, made.means)
-        put(building.centres, group)
+        for p in range(taken.shape[0] if by == BY_RECORD else 1):
+            put(building.places, taken[p] if by == BY_RECORD else group)
     return position
 
 
@@ -176,9 +174,10 @@ def closest_of_all(X, made, i, by):  # type: ignore[no-untyped-def]
 def place_leftovers(X, made, rows, by):  # type: ignore[no-untyped-def]
     """Give the unassigned `rows` to their closest groups, one by one: always the one closest to its group."""
     left = rows.shape[0]
-    distance = np.empty(left)
-    group = np.full(left, -1, np.int64)
+    distance, group = np.empty(left), np.empty(left, np.int64)
     placed = np.zeros(left, np.bool_)
+    for p in range(left):
+        group[p] = -1
     for _ in range(left):
         first = -1
         for p in range(left):
@@ -203,27 +202,32 @@ def place_leftovers(X, made, rows, by):  # type: ignore[no-untyped-def]
                 group[p] = -1
 
 
-@inner
-def star(X, k):  # type: ignore[no-untyped-def]
+@kernel
+def star(X, k, gamma, pairs):  # type: ignore[no-untyped-def]
     """Partition all of a small X by MDAV*; return the labels, groups numbered in order of creation, and their count."""
     n, d = X.shape
     groups = max(1, n // k)
+    labels = np.empty(n, np.int64)
     made = Made(
-        np.full(n, -1, np.int64),
+        labels,
         np.zeros(groups, np.int64),
         np.zeros((groups, d)),
         np.zeros((groups, 2, d)),
         np.zeros(1, np.int64),
     )
-    pool = np.arange(n)
-    mean = mean_of(X, pool)
-    inward = np.empty(n)
+    pool, seeds, inward = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n)
     for i in range(n):
-        inward[i] = -square_distance(X, i, mean)
+        labels[i] = -1
+        pool[i] = i
+    mean = mean_of(X, pool)
+    size = np.int64(0)
+    for i in range(n):
+        size = offer(inward, seeds, size, n, -square_distance(X, i, mean), i)
+    into_order(inward, seeds, size)
     dist, near, others = np.empty(k), np.empty(k, np.int64), np.empty(k, np.int64)
     members = np.empty(k, np.int64)
     left = n
-    for r in np.argsort(inward, kind="mergesort"):
+    for r in seeds:
         if left < k:
             break
         if made.labels[r] >= 0:
@@ -233,10 +237,11 @@ def star(X, k):  # type: ignore[no-untyped-def]
         if made.groups[0] > 0 and left > k:
             group = closest_of_all(X, made, r, BY_MEAN)[1]
             nearest_of(X, pool[:left], X[near[0]], k - 1, r, near[0], dist, others)
-            if not extends(X, made, r, near[: k - 1], others[: k - 1], group, k, 1.0, False):
+            if not extends(X, made, r, near[: k - 1], others[: k - 1], group, k, gamma, pairs):
                 group = np.int64(-1)
         members[0] = r
-        members[1:] = near[: k - 1]
+        for p in range(k - 1):
+            members[p + 1] = near[p]
         taken = members if group < 0 else members[:1]
         if group < 0:
             group = made.groups[0]

@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shoal.kernels.jit import kernel
+from shoal.kernels.index import PRESENT, Points, take_out
+from shoal.kernels.jit import inner, kernel
+from shoal.kernels.search import search_near
 
 Array = np.ndarray[Any, Any]
-
-STRIP = 512
 
 
 class Growth(NamedTuple):
@@ -18,72 +18,98 @@ class Growth(NamedTuple):
 
     Attributes
     ----------
-    X : float64[n, d]
-    outside : float64[d, n]
-        The records that are not in the tree yet, one a column, in the first `left[0]` columns.
-    ids : int64[n]
-        Their rows.
-    near, via : float64[n], int64[n]
-        Squared distance of each to the tree, and the record of the tree that is so near.
-    left : int64[2]
-        How many are outside, and the column of the one that joins next.
-    parents, joined, lengths : int64[n], int64[n], float64[n]
-        The tree: parent of each record (-1: none), records in the order of joining, squared length of the
-        edge to the parent.
+    outside : Points
+        The records that are not in the tree yet.
+    joined : int64[n]
+        The records in the order of joining.
+    parents, lengths : int64[n], float64[n]
+        Parent of each record (-1: none) and squared length of the edge to it.
+    nearest, squares : int64[n], float64[n]
+        For the i-th record that joined: the nearest record outside, as it was last looked for, and its distance.
+    heap : int64[n]
+        The records of the tree, by the number of joining, the one with the least (distance, nearest, number) first.
+    sizes : int64[2]
+        How many have joined, and how many are in the heap.
     """
 
-    X: Array
-    outside: Array
-    ids: Array
-    near: Array
-    via: Array
-    left: Array
-    parents: Array
+    outside: Points
     joined: Array
+    parents: Array
     lengths: Array
+    nearest: Array
+    squares: Array
+    heap: Array
+    sizes: Array
+
+
+@inner
+def _before(tree, a, b):  # type: ignore[no-untyped-def]
+    """Whether the a-th record of the tree comes before the b-th."""
+    if tree.squares[a] != tree.squares[b]:
+        return tree.squares[a] < tree.squares[b]
+    if tree.nearest[a] != tree.nearest[b]:
+        return tree.nearest[a] < tree.nearest[b]
+    return a < b
+
+
+@inner
+def _settle(tree, hole, entry):  # type: ignore[no-untyped-def]
+    """Put an entry into the heap at a hole, or above or below it."""
+    heap, size = tree.heap, tree.sizes[1]
+    while hole > 0 and _before(tree, entry, heap[(hole - 1) // 2]):
+        heap[hole] = heap[(hole - 1) // 2]
+        hole = (hole - 1) // 2
+    child = 2 * hole + 1
+    while child < size:
+        if child + 1 < size and _before(tree, heap[child + 1], heap[child]):
+            child += 1
+        if not _before(tree, heap[child], entry):
+            break
+        heap[hole] = heap[child]
+        hole, child = child, 2 * child + 1
+    heap[hole] = entry
+
+
+@inner
+def _look(tree, entry):  # type: ignore[no-untyped-def]
+    """Look for the nearest outside record of the entry-th record of the tree."""
+    x, one, none = tree.outside.X[tree.joined[entry]], np.int64(1), np.int64(-1)
+    square, nearest = tree.squares[entry : entry + 1], tree.nearest[entry : entry + 1]
+    search_near(tree.outside, x, one, none, none, none, square, nearest, np.int64(0))
 
 
 @kernel
 def grow_tree(tree, steps):  # type: ignore[no-untyped-def]
     """Let at most `steps` records join, each time the one with the smallest (distance, row).
 
-    Distances are summed coordinate by coordinate; the loop over records vectorises.
+    The nearest outside record of each record of the tree is looked for again only when it has joined meanwhile and
+    its distance is the least of all: until then that is a lower bound.
     """
-    n, d = tree.X.shape
-    acc = np.empty(STRIP)
-    while tree.left[0] > 0 and steps > 0:
-        steps -= 1
-        count, slot = tree.left[0] - 1, tree.left[1]
-        row = tree.ids[slot]
-        step = n - 1 - count
-        tree.joined[step] = row
-        if step > 0:
-            tree.parents[row], tree.lengths[row] = tree.via[slot], tree.near[slot]
-        for j in range(d):
-            tree.outside[j, slot] = tree.outside[j, count]
-        tree.near[slot], tree.via[slot], tree.ids[slot] = tree.near[count], tree.via[count], tree.ids[count]
-        best, closest = np.inf, -1
-        for start in range(0, count, STRIP):
-            width = min(STRIP, count - start)
-            part = acc[:width]
-            part[:] = 0.0
-            for j in range(d):
-                q = tree.X[row, j]
-                x = tree.outside[j, start : start + width]
-                for p in range(width):
-                    t = x[p] - q
-                    part[p] += t * t
-            near, via = tree.near[start : start + width], tree.via[start : start + width]
-            for p in range(width):
-                nearer = part[p] < near[p]
-                near[p] = part[p] if nearer else near[p]
-                via[p] = row if nearer else via[p]
-            for p in range(width):
-                if near[p] <= best:
-                    lower = closest < 0 or near[p] < best or tree.ids[start + p] < tree.ids[closest]
-                    if lower:
-                        best, closest = near[p], start + p
-        tree.left[0], tree.left[1] = count, closest
+    points, heap, sizes = tree.outside, tree.heap, tree.sizes
+    if sizes[0] == 0:
+        take_out(points, np.int64(0))
+        tree.joined[0], heap[0] = 0, 0
+        sizes[0], sizes[1] = 1, 1
+        if points.state[PRESENT] > 0:
+            _look(tree, np.int64(0))
+    while points.state[PRESENT] > 0 and steps > 0:
+        first = heap[0]
+        row = tree.nearest[first]
+        joins = points.slots[row] >= 0
+        if joins:
+            steps -= 1
+            tree.parents[row], tree.lengths[row] = tree.joined[first], tree.squares[first]
+            tree.joined[sizes[0]] = row
+            take_out(points, row)
+            if points.state[PRESENT] == 0:
+                return
+        _look(tree, first)
+        _settle(tree, np.int64(0), first)
+        if joins:
+            sizes[0] += 1
+            sizes[1] += 1
+            _look(tree, sizes[0] - 1)
+            _settle(tree, sizes[1] - 1, sizes[0] - 1)
 
 
 @kernel

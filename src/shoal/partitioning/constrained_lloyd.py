@@ -16,7 +16,7 @@ from shoal.kernels import flow as _flow
 from shoal.kernels import groups as _groups
 from shoal.partitioning.maximum_distance import mdav, mdav_star
 from shoal.partitioning.mondrian import mondrian_v
-from shoal.partitioning.pool import Pool, members, numbered, squared_error
+from shoal.partitioning.pool import members, nearest_each, numbered, squared_error
 from shoal.progress import Progress, part, silent
 
 Array = np.ndarray[Any, Any]
@@ -322,7 +322,7 @@ def _nearest(queries: Array, centres: Array, prices: Array) -> Array:
     """Return, for each query (with a last coordinate 0), the groups of least squared distance - price."""
     t = min(NEAR, len(centres))
     lifted = np.column_stack([centres, np.sqrt(prices.max() - prices)])
-    return Pool(lifted).nearest_each(queries, t)[0]
+    return nearest_each(lifted, queries, t)
 
 
 def _keys(labels: Array, near: Array, groups: int) -> Array:

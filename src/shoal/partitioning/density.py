@@ -27,13 +27,13 @@ class Candidates:
     when most of them have been assigned. Memory O(n (d + k)).
     """
 
-    def __init__(self, pool: Pool, k: int, method: str) -> None:
+    def __init__(self, pool: Pool, k: int, method: str, n_jobs: int) -> None:
         n, spare = len(pool.X), 2 * k + 10
         length = min(n - 1, k - 1 + spare)
-        require(8 * n * (length + k + 2 * pool.X.shape[1]), method, f"neighbour lists of {n} records")
+        require(8 * n * (2 * length + k + 2 * pool.X.shape[1]), method, f"neighbour lists of {n} records")
         self.pool = pool
-        self._lists = np.empty((n, length), np.int64)
-        self._lengths = np.zeros(n, np.int64)
+        self._lists = pool.nearest_each(pool.X, length, np.arange(n), n_jobs)[0]
+        self._lengths = np.full(n, length)
         self._members = np.full((n, k - 1), -1, np.int64)
         self._changed = np.empty(n, np.int64)
 
@@ -47,14 +47,14 @@ class Candidates:
         return np.append(row, self._members[row])
 
 
-def gsms(X: Array, k: int, *, report: Progress = silent) -> Array:
+def gsms(X: Array, k: int, *, n_jobs: int = 1, report: Progress = silent) -> Array:
     """Successive group selection: the candidate group p with the least SSE(p) + SSE(rest) (K 3.1, 5.2).
 
     With N records left, SSE(p) + SSE(rest) = SSE(all) - k N / (N - k) |mean of p - mean of all|^2, so the
     wanted candidate is the one whose mean is furthest from the mean of all that remain.
     """
     pool, groups = Pool(X, means=True), Groups(X, k)
-    candidates = Candidates(pool, k, "gsms")
+    candidates = Candidates(pool, k, "gsms", n_jobs)
     means = np.zeros_like(X)
     centres = Pool(means, np.empty(0, np.int64), like=X)
     for rows in _in_parts(pool.rows()):
@@ -86,7 +86,7 @@ def _in_parts(rows: Array, size: int = 1000) -> list[Array]:
     return [rows[start : start + size] for start in range(0, len(rows), size)]
 
 
-def dba(X: Array, k: int, *, report: Progress = silent) -> Array:
+def dba(X: Array, k: int, *, n_jobs: int = 1, report: Progress = silent) -> Array:
     """Density-based: the candidate group of least squared error first; then dissolve and split (T algorithm 21).
 
     Groups are dissolved where that lowers the squared error, the last one made first: each record goes to
@@ -94,7 +94,7 @@ def dba(X: Array, k: int, *, report: Progress = silent) -> Array:
     `mdav`. Fewer than k unassigned records go to the nearest means before.
     """
     pool, groups = Pool(X), Groups(X, k)
-    candidates = Candidates(pool, k, "dba")
+    candidates = Candidates(pool, k, "dba", n_jobs)
     costs = np.full(len(X), np.inf)
     for rows in _in_parts(pool.rows()):
         _weigh(candidates.renew(rows), candidates, costs)

@@ -24,6 +24,8 @@ Closest = Literal["mean", "record", "cost"]
 
 # Into how many parts a run is cut, at least, to tell progress and to hear Ctrl-C.
 REPORTS = 20
+# Up to so many records plain loops are as fast as an index, and sooner compiled.
+SMALL = 1000
 GAMMAS = tuple(i / 10 for i in range(21))
 
 
@@ -74,7 +76,7 @@ def grow_groups(
 
 def steps_for(pool: Pool, k: int) -> int:
     """Return how many groups to make before progress is told, Ctrl-C is heard and the pool is tidied."""
-    return max(1, pool.count // (REPORTS * k))
+    return max(1, pool.count // (REPORTS * k), len(pool.X) // (10 * REPORTS * k))
 
 
 def assign_leftovers(pool: Pool, groups: Groups) -> None:
@@ -266,13 +268,18 @@ class Star:
 
     def __init__(self, X: Array, k: int, closest: Closest = "mean") -> None:
         self.X, self.k = X, k
+        self._small = len(X) <= SMALL and closest == "mean"
         self._by = {"mean": _star.BY_MEAN, "record": _star.BY_RECORD, "cost": _star.BY_COST}[closest]
-        self._pool = Pool(X)
-        self._seeds = outermost_first(X, mean_of(X))
+        if not self._small:
+            self._pool = Pool(X)
+            self._seeds = outermost_first(X, mean_of(X))
 
     def run(self, gamma: float, pairs: bool, report: Progress) -> Array:
         """Return the labels for a gain factor, with or without the test for two records."""
         X, k = self.X, self.k
+        if self._small:
+            labels: Array = _star.star(X, k, gamma, pairs)[0]
+            return labels
         pool, groups = self._pool.copy(), Groups(X, k)
         building = groups.building(pool, records=self._by == _star.BY_RECORD)
         position = 0

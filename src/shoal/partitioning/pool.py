@@ -21,6 +21,8 @@ from shoal.kernels.star import Building
 
 Array = np.ndarray[Any, Any]
 NONE = -1
+# Up to so many points, each is looked at.
+SMALL_SET = 500
 
 
 class Pool:
@@ -45,7 +47,8 @@ class Pool:
             _index.fill(self.points, np.arange(len(X)) if rows is None else np.sort(rows))
         else:
             _index.prepare(self.points, like)
-            self.add(np.empty(0, np.int64) if rows is None else rows)
+            if rows is not None and len(rows):
+                self.add(rows)
 
     def copy(self) -> Pool:
         """Return a pool of the same points with the same present, for a run that empties it."""
@@ -126,6 +129,15 @@ class Pool:
 
         in_threads(search, len(queries), n_jobs)
         return ids, squares
+
+
+def nearest_each(X: Array, queries: Array, m: int, n_jobs: int = 1) -> Array:
+    """Return the m rows of X that are nearest to each query, nearest first: int64[q, m]."""
+    if len(X) > SMALL_SET:
+        return Pool(X).nearest_each(queries, m, n_jobs=n_jobs)[0]
+    ids, squares = np.empty((len(queries), m), np.int64), np.empty((len(queries), m))
+    in_threads(lambda part: _search.nearest_plainly(X, queries[part], ids[part], squares[part]), len(queries), n_jobs)
+    return ids
 
 
 def in_threads(work: Callable[[slice], Any], n: int, n_jobs: int, least: int = 1000) -> None:
@@ -222,12 +234,11 @@ class Groups:
         ----------
         pool : Pool
         records : bool
-            Whether the assigned records are searched as well (there must be none yet).
+            Whether assigned records are searched instead of means (there must be none yet).
         """
         return Building(
             pool=pool.points,
-            assigned=Pool(self.X if records else self.X[:0], like=self.X).points,
-            centres=self._centre_pool().points,
+            places=(Pool(self.X, like=self.X) if records else self._centre_pool()).points,
             made=self.made,
         )
 

@@ -17,7 +17,7 @@ import numpy as np
 from shoal.kernels import rounds as _rounds
 from shoal.kernels.groups import all_means
 from shoal.partitioning.maximum_distance import mdav_plus
-from shoal.partitioning.pool import Pool, numbered, total_cost
+from shoal.partitioning.pool import nearest_each, numbered, total_cost
 from shoal.partitioning.refine import Work, split_large
 from shoal.progress import Progress, silent
 
@@ -100,7 +100,7 @@ def _lmas(X: Array, k: int, rng: Generator) -> Array:
     centres = X[_rounds.draw_centres(X, first, rng.random(count - 1))]
     labels = np.full(len(X), -1, np.int64)
     for _ in range(LLOYD_ROUNDS):
-        nearest = Pool(centres).nearest_each(X, 1)[0][:, 0]
+        nearest = nearest_each(centres, X, 1)[:, 0]
         nearest = np.unique(nearest, return_inverse=True)[1].astype(np.int64)
         if np.array_equal(nearest, labels):
             break

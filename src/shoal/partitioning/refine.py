@@ -65,6 +65,8 @@ class Work:
             checked=np.full(room, -1, np.int64),
             clock=np.zeros(1, np.int64),
             largest=np.zeros(1, np.int64),
+            reach=np.zeros(1),
+            intruder=np.zeros(1, np.int64),
         )
         _rounds.link_all(self.parts, labels)
         _index.fill(self.parts.centres, np.arange(groups))
@@ -107,7 +109,7 @@ class Work:
         for name in ("costs", "changed", "checked"):
             getattr(new, name)[:groups] = getattr(old, name)[: len(there)][there]
         new.clock[0] = new.centres.state[_index.CLOCK] = old.clock[0]
-        new.centres.times[:] = old.clock[0]
+        new.centres.came[:] = new.centres.times[:] = old.clock[0]
         return [int(there[:position].sum()) for position in positions]
 
     def dissolve(self) -> None:

@@ -256,6 +256,7 @@ METHODS: tuple[Method, ...] = (
         f"{KHOMNOTAI}, 3.1 and 5.2",
         "O(n^2 d) time and more, O(n (d + k)) memory",
         "density:gsms",
+        parallel=True,
     ),
     Method(
         "dba",
@@ -263,6 +264,7 @@ METHODS: tuple[Method, ...] = (
         f"{THAETER}, algorithm 21",
         "O(n^2 d) time and more, O(n (d + k)) memory",
         "density:dba",
+        parallel=True,
     ),
     Method(
         "sbm",

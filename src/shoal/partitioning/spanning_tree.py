@@ -12,13 +12,13 @@ import numpy as np
 
 from shoal.kernels.trees import Growth, cut_tree, grow_tree
 from shoal.partitioning.maximum_distance import md
-from shoal.partitioning.pool import members
+from shoal.partitioning.pool import Pool, members
 from shoal.progress import Progress, silent
 
 Array = np.ndarray[Any, Any]
 
-# Records that join between two reports of progress.
-STEPS = 1000
+# Progress is told each time that this part of the rest has joined.
+STEPS = 20
 
 
 def mst(X: Array, k: int, *, report: Progress = silent) -> Array:
@@ -49,19 +49,19 @@ def spanning_tree(X: Array, report: Progress = silent) -> tuple[Array, Array, Ar
     lengths : float64[n]
         Squared length of the edge to the parent.
     """
-    n = len(X)
+    n, pool = len(X), Pool(X)
     tree = Growth(
-        X=X,
-        outside=X.T.copy(order="C"),
-        ids=np.arange(n),
-        near=np.full(n, np.inf),
-        via=np.zeros(n, np.int64),
-        left=np.array([n, 0]),
-        parents=np.full(n, -1, np.int64),
+        outside=pool.points,
         joined=np.zeros(n, np.int64),
+        parents=np.full(n, -1, np.int64),
         lengths=np.zeros(n),
+        nearest=np.zeros(n, np.int64),
+        squares=np.zeros(n),
+        heap=np.zeros(n, np.int64),
+        sizes=np.zeros(2, np.int64),
     )
-    while tree.left[0] > 0:
-        grow_tree(tree, STEPS)
-        report(1 - tree.left[0] / n)
+    while pool.count > 0:
+        grow_tree(tree, max(1, pool.count // STEPS))
+        pool.tidy()
+        report(1 - pool.count / n)
     return tree.parents, tree.joined, tree.lengths
