@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from math import log
 from typing import Any, NamedTuple
 
-# Seconds for each n^2 (d + 8) / k of one run of ONA*, and for each n^1.5 (d + 8) of MONA with rho = 0.5: measured
-# on one core, and rounded up. All 21 gain factors cost about 18 runs, as the starts are cheaper than the rounds.
-ONA_STAR_SECONDS = 1e-9
+# Seconds of one core, measured on independent normal columns, where an index helps least, and rounded up: for each
+# n^(1.1 + 0.16 log d) of one run of ONA*, each n^1.5 (d + 8) of MONA with rho = 0.5, and each n^2 (d + 8) / k of pcl. All
+# 21 gain factors cost about 18 runs, as the starts are cheaper than the rounds.
+ONA_STAR_SECONDS = 1.6e-6
 MONA_SECONDS = 3e-9
+PCL_SECONDS = 5e-8
 RUNS_OF_BEST = 18
-PCL_SHARE = 0.02
 PATIENCE = 60.0
 # Up to so many records the optimum is found within so many seconds.
 EXACT_RECORDS = 30
@@ -37,13 +39,13 @@ def choose(n: int, d: int, k: int, seconds: float = PATIENCE) -> Choice:
         return Choice("univariate", {}, "a single coordinate has an exact optimum")
     if n <= EXACT_RECORDS and seconds >= EXACT_SECONDS:
         return Choice("exact", {}, f"{n} records are few enough to prove the optimum")
-    once = ONA_STAR_SECONDS * n * n * (d + 8) / k
-    if once <= PCL_SHARE * seconds:
+    once = ONA_STAR_SECONDS * n ** (1.1 + 0.16 * log(d))
+    if PCL_SECONDS * n * n * (d + 8) / k <= seconds:
         return Choice("pcl", {}, f"{n} records are few enough for exact assignment rounds")
     if once * RUNS_OF_BEST <= seconds:
         return Choice("ona*-gamma", {"gamma": "best"}, f"{n} records are few enough to try all gain factors")
     if once <= seconds:
-        return Choice("ona*", {}, f"{n} records leave time for one quadratic run")
+        return Choice("ona*", {}, f"{n} records leave time for one run of rounds over the whole table")
     if MONA_SECONDS * n**1.5 * (d + 8) <= seconds:
-        return Choice("mona-2d", {}, f"{n} records are too many for a quadratic method")
+        return Choice("mona-2d", {}, f"{n} records are too many for rounds over the whole table")
     return Choice("mondrian-v2d", {"whole": "2k-1"}, f"{n} records leave time for median cuts only")

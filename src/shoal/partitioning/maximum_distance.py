@@ -279,6 +279,7 @@ class Star:
         X, k = self.X, self.k
         if self._small:
             labels: Array = _star.star(X, k, gamma, pairs)[0]
+            report(1.0)
             return labels
         pool, groups = self._pool.copy(), Groups(X, k)
         building = groups.building(pool, records=self._by == _star.BY_RECORD)
