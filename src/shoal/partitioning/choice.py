@@ -6,8 +6,8 @@ from math import log
 from typing import Any, NamedTuple
 
 # Seconds of one core, measured on independent normal columns, where an index helps least, and rounded up: for each
-# n^(1.1 + 0.16 log d) of one run of ONA*, each n^1.5 (d + 8) of MONA with rho = 0.5, and each n^2 (d + 8) / k of pcl. All
-# 21 gain factors cost about 18 runs, as the starts are cheaper than the rounds.
+# n^(1.1 + 0.16 log d) of one run of ONA*, each n^1.5 (d + 8) of MONA with rho = 0.5, and each n^2 (d + 8) / k of pcl.
+# All 21 gain factors cost about 18 runs, as the starts are cheaper than the rounds.
 ONA_STAR_SECONDS = 1.6e-6
 MONA_SECONDS = 3e-9
 PCL_SECONDS = 5e-8
