@@ -418,6 +418,7 @@ def test_a_large_tree_that_is_emptied_step_by_step_stays_exact(data):
         gone = pool.nearest(X[rng.integers(len(X))], max(1, pool.count // 5))
         pool.remove(gone)
         plain.present[gone] = False
+        index.recentre(pool.points, X[rng.integers(len(X))])
         sound(pool)
     assert pool.points.state[index.LEAVES] < 16
 

@@ -49,7 +49,7 @@ class Points(NamedTuple):
     frame : float64[1, d] or float64[1 + d, d]
         Centre, and the axes of the rotated coordinates (column by column) if they are rotated.
     blocks : float32[b, d + 1, LEAF]
-        Screening coordinates of the present points, and their squared norms.
+        Screening coordinates of the present points, and their squared distances from the pivot.
     ids : int64[b, LEAF]
         The (lowest) id in each slot.
     leaves : int64[b, 4]
@@ -59,7 +59,7 @@ class Points(NamedTuple):
     cuts : float32[l]
         Where each inner node cuts.
     boxes : float32[g, 2, d + 1, FAN]
-        Least and largest coordinates and squared norms in groups of FAN boxes, tier by tier.
+        Least and largest coordinates and distances from the pivot in groups of FAN boxes, tier by tier.
     times : int64[g, FAN]
         When a point last came to each box.
     slots : int64[n]
@@ -72,6 +72,9 @@ class Points(NamedTuple):
         Stack of unused blocks.
     total : float64[4, d]
         Sum of the present points in unevaluated parts; float64[0, d] if nobody asks for their mean.
+    pivot : float32[d]
+        Screening coordinates of a point in the middle: the closer it is to a query, the sooner its furthest point is
+        found.
     scales : float64[2]
         Scaling factor (a power of two), and the largest norm of any scaled point so far.
     state : int64[15]
@@ -95,6 +98,7 @@ class Points(NamedTuple):
     came: Array
     free: Array
     total: Array
+    pivot: Array
     scales: Array
     state: Array
     near: Array
@@ -138,8 +142,11 @@ def add_at_length(parts, j, x):  # type: ignore[no-untyped-def]
 
 
 @inner
-def rotate(frame, scale, x, wide, out):  # type: ignore[no-untyped-def]
-    """Write the screening coordinates of x, and their squared norm, to `out` float32[d + 1]; return their norm."""
+def rotate(frame, scale, pivot, x, wide, out):  # type: ignore[no-untyped-def]
+    """Write the screening coordinates of x to `out` float32[d + 1], its squared distance from the pivot last.
+
+    The norm of the coordinates is returned.
+    """
     d = x.shape[0]
     if frame.shape[0] == 1:
         for j in range(d):
@@ -152,11 +159,13 @@ def rotate(frame, scale, x, wide, out):  # type: ignore[no-untyped-def]
             axis = frame[1 + j]
             for c in range(d):
                 wide[c] += t * axis[c]
-    norm = 0.0
+    norm, square = 0.0, np.float32(0)
     for j in range(d):
         norm += wide[j] * wide[j]
         out[j] = wide[j]
-    out[d] = norm
+        step = out[j] - pivot[j]
+        square += step * step
+    out[d] = square
     return np.sqrt(norm)
 
 
@@ -309,7 +318,7 @@ def put(points, i):  # type: ignore[no-untyped-def]
     X, state, boxes = points.X, points.state, points.boxes
     d = X.shape[1]
     q = points.near[: d + 1]
-    norm = rotate(points.frame, points.scales[SCALE], X[i], points.wide, q)
+    norm = rotate(points.frame, points.scales[SCALE], points.pivot, X[i], points.wide, q)
     points.scales[RADIUS] = max(points.scales[RADIUS], norm)
     leaf = leaf_of(points, q)
     at = leaf
@@ -351,6 +360,40 @@ def put_all(points, rows):  # type: ignore[no-untyped-def]
     """Make all `rows` present."""
     for i in rows:
         put(points, i)
+
+
+@kernel
+def recentre(points, mean):  # type: ignore[no-untyped-def]
+    """Make `mean` the pivot."""
+    d, state, boxes, pivot = mean.shape[0], points.state, points.boxes, points.pivot
+    for j in range(d):
+        pivot[j] = 0
+    rotate(points.frame, points.scales[SCALE], pivot, mean, points.wide, points.near)
+    for j in range(d):
+        pivot[j] = points.near[j]
+    for leaf in range(state[LEAVES]):
+        low, high = np.float32(np.inf), np.float32(-np.inf)
+        b = points.nodes[leaf, HEAD]
+        while b >= 0:
+            block = points.blocks[b]
+            for p in range(LEAF):
+                block[d, p] = 0
+            for j in range(d):
+                for p in range(LEAF):
+                    step = block[j, p] - pivot[j]
+                    block[d, p] += step * step
+            for p in range(points.leaves[b, FILL]):
+                low, high = min(low, block[d, p]), max(high, block[d, p])
+            b = points.leaves[b, FOLLOW]
+        boxes[leaf // FAN, 0, d, leaf % FAN], boxes[leaf // FAN, 1, d, leaf % FAN] = low, high
+    for tier in range(1, state[TIERS]):
+        below = state[FIRST + tier - 1]
+        for at in range(state[FIRST + tier] - below):
+            group = state[FIRST + tier] + at // FAN
+            low, high = np.float32(np.inf), np.float32(-np.inf)
+            for p in range(FAN):
+                low, high = min(low, boxes[below + at, 0, d, p]), max(high, boxes[below + at, 1, d, p])
+            boxes[group, 0, d, at % FAN], boxes[group, 1, d, at % FAN] = low, high
 
 
 @inner
@@ -492,7 +535,7 @@ def rotated(points, X, rows):  # type: ignore[no-untyped-def]
     """Screening coordinates of some rows of X."""
     R = np.empty((rows.shape[0], X.shape[1] + 1), np.float32)
     for p in range(rows.shape[0]):
-        norm = rotate(points.frame, points.scales[SCALE], X[rows[p]], points.wide, R[p])
+        norm = rotate(points.frame, points.scales[SCALE], points.pivot, X[rows[p]], points.wide, R[p])
         points.scales[RADIUS] = max(points.scales[RADIUS], norm)
     return R
 
@@ -533,6 +576,7 @@ def new_points(X: Array, like: Array | None = None, *, means: bool = False) -> P
         came=np.zeros(n, np.int64),
         free=np.empty(blocks, np.int64),
         total=np.zeros((4 if means else 0, d)),
+        pivot=np.zeros(d, np.float32),
         scales=np.array([scale, 0.0]),
         state=np.zeros(FIRST + 8, np.int64),
         near=np.empty(d + 1 + LEAF + DEEPEST, np.float32),
@@ -579,7 +623,8 @@ def principal_axes(X: Array) -> tuple[Array, float]:
     d = X.shape[1]
     widest = float((highest - lowest).max())
     scale = 2.0 ** -(math.frexp(widest)[1] if widest > 0 else 0)
-    centre = lowest + 0.5 * (highest - lowest)
+    # Halves, as a sum of the largest numbers could overflow.
+    centre = 2 * (columns / 2).mean(axis=1) if np.abs(columns).max() > 1e300 else columns.mean(axis=1)
     if not 1 < d <= MOST_ROTATED or len(X) <= LEAF:
         return centre[None, :], scale
     some = (X[:: max(1, len(X) // 5000)] - centre) * scale

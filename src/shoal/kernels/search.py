@@ -9,8 +9,8 @@ point at distance D or nearer has a computed squared distance of at most
     (scale D + 1.02 u (r + |q|))^2 (1 + (d + 16) 2u),
 
 and so has every box that holds it, as boxes are made of the same rounded coordinates. For the furthest point the same
-holds from below, and bounds of boxes, made of inner products, get (r + |q|)^2 (d + 16) 4u on top. What is not passed
-over is measured in double precision from the coordinates as given, summed in their order. The result is what a plain
+holds from below, and bounds of boxes, made of inner products, get (r + |q|)^2 (d + 16) sqrt(d) 8u on top. What is not
+passed over is measured in double precision from the coordinates as given, summed in their order. The result is what a plain
 loop gives, ties to the lowest id.
 """
 
@@ -114,20 +114,21 @@ def boxes_below(boxes, q, acc):  # type: ignore[no-untyped-def]
 
 
 @inner
-def boxes_above(boxes, q, extra, acc):  # type: ignore[no-untyped-def]
-    """Upper bounds of the squared distance from q to what is in a group of boxes, less `extra`, written to `acc`.
+def boxes_above(boxes, q, pivot, extra, acc):  # type: ignore[no-untyped-def]
+    """Upper bounds of the squared distance from q to what is in a group of boxes, written to `acc`.
 
-    For a point y of a box with largest norm N it is |y|^2 - 2 <y, q> + |q|^2, at most N^2 - 2 min <y, q> + |q|^2 over
-    the box; that of the furthest corner would be far off, as boxes are wide. Minus infinity for empty boxes.
+    Seen from the pivot, it is |y|^2 - 2 <y, q> + |q|^2 for a point y. Over a box with largest |y| = N that is at most
+    N^2 - 2 min <y, q> + |q|^2; the distance of the furthest corner would be far off, as boxes are wide. `extra` stands
+    for |q|^2 and for what rounding may do. Minus infinity for empty boxes.
     """
     d = q.shape[0]
     for p in range(FAN):
         acc[p] = boxes[1, d, p] + extra
     for j in range(d):
-        x, low, high = np.float32(2) * q[j], boxes[0, j], boxes[1, j]
+        x, low, high = np.float32(2) * (q[j] - pivot[j]), boxes[0, j], boxes[1, j]
         side = high if x < 0 else low
         for p in range(FAN):
-            acc[p] -= x * side[p]
+            acc[p] -= x * (side[p] - pivot[j])
     for p in range(FAN):
         acc[p] = acc[p] if low[p] <= high[p] else np.float32(-np.inf)
 
@@ -223,7 +224,7 @@ def search_near(points, query, m, skip, other, since, dist, ids, size):  # type:
     d = query.shape[0]
     q, acc, bounds = points.near[:d], points.near[d + 1 : d + 1 + LEAF], points.near[d + 1 + LEAF :]
     state, stack, leaves = points.state, points.stack, points.leaves
-    norm = rotate(points.frame, points.scales[SCALE], query, points.wide, points.near)
+    norm = rotate(points.frame, points.scales[SCALE], points.pivot, query, points.wide, points.near)
     blind = not norm < FAR_AWAY
     for j in range(d if blind else 0):
         q[j] = 0
@@ -290,7 +291,7 @@ def furthest(points, query):  # type: ignore[no-untyped-def]
     d = query.shape[0]
     q, acc, bounds = points.near[:d], points.near[d + 1 : d + 1 + LEAF], points.near[d + 1 + LEAF :]
     state, stack, leaves = points.state, points.stack, points.leaves
-    norm = rotate(points.frame, points.scales[SCALE], query, points.wide, points.near)
+    norm = rotate(points.frame, points.scales[SCALE], points.pivot, query, points.wide, points.near)
     blind = not norm < FAR_AWAY
     for j in range(d if blind else 0):
         q[j] = 0
@@ -298,7 +299,7 @@ def furthest(points, query):  # type: ignore[no-untyped-def]
     limit = np.float32(-1)
     far, most = np.int64(-1), -1.0
     reach = points.scales[RADIUS] + norm
-    extra = np.float32(norm * norm + reach * reach * (d + 16) * 2.0**-22)
+    extra = np.float32(points.near[d] + reach * reach * (d + 16) * np.sqrt(d) * 2.0**-21)
     tier = state[TIERS] - 1
     bounds[0], stack[0], top = np.inf, state[FIRST + tier] * TIER_BASE + tier, 1
     while top > 0:
@@ -307,7 +308,7 @@ def furthest(points, query):  # type: ignore[no-untyped-def]
             continue
         group, tier = stack[top] // TIER_BASE, stack[top] % TIER_BASE
         if tier < LEAF_TIER:
-            boxes_above(points.boxes[group], q, extra, acc[:FAN])
+            boxes_above(points.boxes[group], q, points.pivot, extra, acc[:FAN])
             at, base = (group - state[FIRST + tier]) * FAN, top
             for p in range(FAN):
                 if acc[p] >= limit:

@@ -89,6 +89,8 @@ class Pool:
     def tidy(self) -> None:
         """Keep searches fast after kernels have emptied much of the pool."""
         _index.tidy(self.points)
+        if len(self.points.total) and self.count:
+            _index.recentre(self.points, self.mean())
 
     def furthest(self, query: Array) -> int:
         """Return the row furthest from `query`."""
