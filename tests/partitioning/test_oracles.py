@@ -1,5 +1,7 @@
 """Every method gives the labels of its plain oracle, and every method has one."""
 
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,6 +12,7 @@ import naive_lloyd
 import shoal
 from invariants import check_partition
 from partitioning.strategies import cases
+from shoal.partitioning import maximum_distance, pool
 
 VARIANTS = {
     "v-mdav": [{"gamma": 0.0}, {"gamma": 0.2}, {"gamma": 1.1}, {"gamma": 2.0}],
@@ -47,6 +50,27 @@ def test_labels_are_those_of_the_oracle(method, options, case):
     labels = shoal.partition(X, k, method, **options)
     check_partition(labels, len(X), k)
     np.testing.assert_array_equal(labels, ORACLES[method](X, k, **options))
+
+
+@pytest.mark.parametrize(
+    ("method", "options"), [a for a in ALL if a[0] in ("mdav*", "mdav*-gamma", "ona*", "mona")], ids=str
+)
+@given(case=cases())
+def test_labels_are_the_same_with_an_index_as_with_plain_loops(method, options, case):
+    """Small tables are served by loops that need no index; here they are not."""
+    _, X, k = case
+    with patch.object(maximum_distance, "SMALL", 0):
+        labels = shoal.partition(X, k, method, **options)
+    np.testing.assert_array_equal(labels, ORACLES[method](X, k, **options))
+
+
+@given(case=cases(), m=st.integers(1, 5))
+def test_nearest_points_are_the_same_with_an_index_as_with_plain_loops(case, m):
+    _, X, _ = case
+    m = min(m, len(X))
+    plain = pool.nearest_each(X, X, m)
+    with patch.object(pool, "SMALL_SET", 0):
+        np.testing.assert_array_equal(plain, pool.nearest_each(X, X, m, n_jobs=2))
 
 
 @given(case=cases(one_column=True))

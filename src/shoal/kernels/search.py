@@ -10,8 +10,8 @@ point at distance D or nearer has a computed squared distance of at most
 
 and so has every box that holds it, as boxes are made of the same rounded coordinates. For the furthest point the same
 holds from below, and bounds of boxes, made of inner products, get (r + |q|)^2 (d + 16) sqrt(d) 8u on top. What is not
-passed over is measured in double precision from the coordinates as given, summed in their order. The result is what a plain
-loop gives, ties to the lowest id.
+passed over is measured in double precision from the coordinates as given, summed in their order. The result is what
+a plain loop gives, ties to the lowest id.
 """
 
 from __future__ import annotations
