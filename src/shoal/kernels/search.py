@@ -278,9 +278,9 @@ def search_near(points, query, m, skip, other, since, dist, ids, size):  # type:
                     while i >= 0 and (size < m or after(dist[0], ids[0], exact, i)):
                         if i != skip and i != other and points.came[i] > since:
                             size = offer(dist, ids, size, m, exact, i)
-                            if size == m and not blind:
-                                limit = threshold(points, dist[0], norm)
                         i = points.twins[i]
+                if hits > 0 and size == m and not blind:
+                    limit = threshold(points, dist[0], norm)
             b = leaves[b, FOLLOW]
     return size
 
