@@ -15,7 +15,7 @@ from shoal.kernels import index, search
 from shoal.partitioning.pool import Groups, Pool
 
 EXAMPLES = int(os.environ.get("SHOAL_TEST_EXAMPLES", "40"))
-BOUNDARIES = (1, 2, 31, 32, 33, 64, 65, 257)
+BOUNDARIES = (1, 2, 31, 63, 64, 65, 129, 257)
 PROPERTY = settings(
     max_examples=EXAMPLES,
     deadline=None,
@@ -23,7 +23,7 @@ PROPERTY = settings(
     # The few examples of an ordinary run are the same every time; a long run explores.
     derandomize=EXAMPLES <= 40,
 )
-SIZES = (31, 32, 33, 129, 257)
+SIZES = (31, 64, 65, 129, 257)
 
 
 # --- data that are hard for screening in single precision ---

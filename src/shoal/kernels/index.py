@@ -25,7 +25,7 @@ import numpy as np
 
 from shoal.kernels.jit import inlined, inner, kernel
 
-LEAF = 32
+LEAF = 64
 FAN = 16
 DEEPEST = 160
 MOST_ROTATED = 256
