@@ -53,7 +53,7 @@ def test_labels_are_those_of_the_oracle(method, options, case):
 
 
 @pytest.mark.parametrize(
-    ("method", "options"), [a for a in ALL if a[0] in ("mdav*", "mdav*-gamma", "ona*", "mona")], ids=str
+    ("method", "options"), [a for a in ALL if a[0] in ("mdav", "mdav*", "mdav*-gamma", "ona*", "mona")], ids=str
 )
 @given(case=cases())
 def test_labels_are_the_same_with_an_index_as_with_plain_loops(method, options, case):

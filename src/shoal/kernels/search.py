@@ -362,6 +362,16 @@ def nearest_few(points, query, m, skip, other):  # type: ignore[no-untyped-def]
     return ids[:size], dist[:size]
 
 
+@inner
+def nearest_of(X, rows, query, m, skip, other, dist, ids):  # type: ignore[no-untyped-def]
+    """Write the m nearest of `rows` to `ids`, nearest first."""
+    size = np.int64(0)
+    for i in rows:
+        if i != skip and i != other:
+            size = offer(dist, ids, size, m, square_distance(X, i, query), i)
+    into_order(dist, ids, size)
+
+
 @kernel
 def nearest_plainly(X, queries, ids, squares):  # type: ignore[no-untyped-def]
     """Like `nearest_each` over all rows of X, by plain loops: for sets so small that a tree is not worth it."""

@@ -10,7 +10,7 @@ from shoal.kernels.groups import cost_of, join, mean_of, mean_with
 from shoal.kernels.growth import Made
 from shoal.kernels.index import PRESENT, Points, put, square_distance, take_out
 from shoal.kernels.jit import inlined, inner, kernel
-from shoal.kernels.search import into_order, offer, search_near
+from shoal.kernels.search import into_order, nearest_of, offer, search_near
 
 BY_MEAN, BY_RECORD, BY_COST = 0, 1, 2
 
@@ -31,16 +31,6 @@ class Building(NamedTuple):
     pool: Points
     places: Points
     made: Made
-
-
-@inner
-def nearest_of(X, rows, query, m, skip, other, dist, ids):  # type: ignore[no-untyped-def]
-    """Write the m nearest of `rows` to `ids`, nearest first."""
-    size = np.int64(0)
-    for i in rows:
-        if i != skip and i != other:
-            size = offer(dist, ids, size, m, square_distance(X, i, query), i)
-    into_order(dist, ids, size)
 
 
 @inner

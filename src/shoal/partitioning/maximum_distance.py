@@ -170,6 +170,9 @@ def mdav(X: Array, k: int, *, report: Progress = silent) -> Array:
     Below 3k records: one group around the furthest from the mean if there are 2k or more, the rest
     another. The mean is kept by subtraction, in exact sums, so that nothing drifts.
     """
+    if len(X) <= SMALL:
+        labels: Array = _growth.mdav_plainly(X, k)
+        return labels
     pool, groups = Pool(X, means=True), Groups(X, k)
     grow_groups(pool, groups, k, seeding=_growth.OPPOSITE, least=3 * k, report=report)
     if pool.count >= 2 * k:
