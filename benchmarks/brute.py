@@ -17,6 +17,7 @@ import numpy as np
 from numba import njit
 
 from shoal.kernels.groups import by_first_appearance, cost_of, join, mean_of
+from shoal.kernels.sums import add_exactly
 
 Array = np.ndarray[Any, Any]
 MOST_ROUNDS = 30
@@ -85,20 +86,6 @@ def unassigned(rows, labels):  # type: ignore[no-untyped-def]
     return rows[:count]
 
 
-# --- exact sums -------------------------------------------------------------------------------------------
-
-
-@njit(cache=True, nogil=True)
-def add(pair, j, x):  # type: ignore[no-untyped-def]
-    """Add x to the unevaluated sum pair[0, j] + pair[1, j]."""
-    high = pair[0, j]
-    total = high + x
-    part = total - high
-    error = (high - (total - part)) + (x - part) + pair[1, j]
-    pair[0, j] = total + error
-    pair[1, j] = error - (pair[0, j] - total)
-
-
 # --- MDAV, MDAV+, MDAV* -----------------------------------------------------------------------------------
 
 
@@ -110,7 +97,7 @@ def mdav(X, k):  # type: ignore[no-untyped-def]
     total = np.zeros((2, d))
     for i in range(n):
         for j in range(d):
-            add(total, j, X[i, j])
+            add_exactly(total, j, X[i, j])
     r = -1
     while rows.shape[0] >= 2 * k:
         # By turns, the record furthest from the mean and the one furthest from that.
@@ -118,7 +105,7 @@ def mdav(X, k):  # type: ignore[no-untyped-def]
         for i in around(X, rows, r, k, -1):
             labels[i] = count
             for j in range(d):
-                add(total, j, -X[i, j])
+                add_exactly(total, j, -X[i, j])
         rows = unassigned(rows, labels)
         count += 1
         r = r if count % 2 == 1 else -1
@@ -250,18 +237,18 @@ def dissolve(parts, group):  # type: ignore[no-untyped-def]
     if targets[0] < 0:
         return 0
     sums = np.zeros((2, 2))  # of what keeping costs, and of what dissolving costs
-    add(sums, 0, cost_of(X, rows))
+    add_exactly(sums, 0, cost_of(X, rows))
     for first in range(rows.shape[0]):
         target = targets[first]
         if target in targets[:first]:
             continue
         joined, size = parts.members[target].copy(), sizes[target]
-        add(sums, 0, cost_of(X, joined[:size]))
+        add_exactly(sums, 0, cost_of(X, joined[:size]))
         for p in range(first, rows.shape[0]):
             if targets[p] == target:
                 joined[size] = rows[p]
                 size += 1
-        add(sums, 1, cost_of(X, joined[:size]))
+        add_exactly(sums, 1, cost_of(X, joined[:size]))
     if not sums[0, 0] + sums[1, 0] > sums[0, 1] + sums[1, 1]:
         return 0
     for p in range(rows.shape[0]):
@@ -323,7 +310,7 @@ def error_and_labels(parts):  # type: ignore[no-untyped-def]
     """Squared error of a partition, and its labels."""
     total, labels = np.zeros((2, 1)), np.empty(parts.X.shape[0], np.int64)
     for group in range(parts.used[0]):
-        add(total, 0, cost_of(parts.X, rows_of(parts, group)))
+        add_exactly(total, 0, cost_of(parts.X, rows_of(parts, group)))
         labels[rows_of(parts, group)] = group
     return total[0, 0] + total[1, 0], labels
 

@@ -20,9 +20,9 @@ from benchmarks.scans import BLOCK, scan
 from benchmarks.timing import Array, Table, clock, gaussian, publish, show
 from shoal.datasets import load
 from shoal.estimator import standardized
-from shoal.kernels.index import square_distance
 from shoal.kernels.jit import kernel
 from shoal.kernels.search import into_order, offer
+from shoal.kernels.sums import square_distance
 from shoal.partitioning.pool import numbered
 
 K = 10

@@ -22,9 +22,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shoal.kernels.index import add_at_length, square_distance
 from shoal.kernels.jit import kernel
 from shoal.kernels.search import into_order, offer
+from shoal.kernels.sums import add_at_length, square_distance
 
 BLOCK = 128
 UNIT = {np.dtype(np.float32): 2.0**-24, np.dtype(np.float64): 2.0**-53}

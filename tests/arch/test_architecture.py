@@ -271,9 +271,9 @@ def test_numba_is_spoken_to_in_one_place_only(path):
 
 
 def test_the_house_decorators_do_what_they_say():
-    from shoal.kernels import index, search
+    from shoal.kernels import search, sums
 
-    for compiled in (search.search_near, search.furthest, index.square_distance, index.add_exactly):
+    for compiled in (search.search_near, search.furthest, sums.square_distance, sums.add_exactly):
         assert compiled.targetoptions["nogil"] is True
         assert not compiled.targetoptions.get("fastmath")
         assert not compiled.targetoptions.get("parallel")

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.kernels.index import add_exactly, square_distance
 from shoal.kernels.jit import kernel
+from shoal.kernels.sums import add_exactly, square_distance
 
 
 @kernel

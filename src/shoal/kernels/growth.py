@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shoal.kernels.groups import join
-from shoal.kernels.index import PRESENT, add_at_length, square_distance, take_out
+from shoal.kernels.index import PRESENT, take_out
 from shoal.kernels.jit import inner, kernel
 from shoal.kernels.search import after, furthest, into_order, nearest_of, nearest_one, search_near
+from shoal.kernels.sums import add_at_length, rounded_sum, square_distance
 
 Array = np.ndarray[Any, Any]
 
@@ -45,59 +46,11 @@ class Made(NamedTuple):
     groups: Array
 
 
-@inner
-def rounded_sum(parts, j):  # type: ignore[no-untyped-def]
-    """The sum of parts[:, j], rounded once (as `math.fsum`)."""
-    kept = np.empty(parts.shape[0])
-    count = 0
-    for c in range(parts.shape[0]):
-        x = parts[c, j]
-        i = 0
-        for p in range(count):
-            y = kept[p]
-            if abs(x) < abs(y):
-                x, y = y, x
-            high = x + y
-            low = y - (high - x)
-            if low != 0:
-                kept[i] = low
-                i += 1
-            x = high
-        kept[i] = x
-        count = i + 1
-    high, low = 0.0, 0.0
-    while count > 0 and low == 0:
-        count -= 1
-        x, y = high, kept[count]
-        high = x + y
-        low = y - (high - x)
-    # Halfway between two numbers, what is left decides.
-    if count > 0 and ((low < 0 and kept[count - 1] < 0) or (low > 0 and kept[count - 1] > 0)):
-        twice = 2 * low
-        x = high + twice
-        if twice == x - high:
-            high = x
-    return high
-
-
 @kernel
 def mean_present(points, mean):  # type: ignore[no-untyped-def]
     """Write the mean of the present points to `mean`: their sum, which is kept exactly, divided by their number."""
     for j in range(mean.shape[0]):
         mean[j] = rounded_sum(points.total, j) / points.state[PRESENT]
-
-
-@kernel
-def exact_mean(X):  # type: ignore[no-untyped-def]
-    """Mean of all rows of X, from exact sums: float64[d]."""
-    n, d = X.shape
-    total, mean = np.zeros((4, d)), np.empty(d)
-    for i in range(n):
-        for j in range(d):
-            add_at_length(total, j, X[i, j])
-    for j in range(d):
-        mean[j] = rounded_sum(total, j) / n
-    return mean
 
 
 @inner

@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shoal.kernels.groups import cost_of, mean_of
-from shoal.kernels.index import CLOCK, PRESENT, Points, put, square_distance, take_out
+from shoal.kernels.index import CLOCK, PRESENT, Points, put, take_out
 from shoal.kernels.jit import inlined, inner, kernel
 from shoal.kernels.search import nearest_one, search_near
 from shoal.kernels.star import star
+from shoal.kernels.sums import square_distance
 
 Array = np.ndarray[Any, Any]
 

@@ -32,9 +32,9 @@ from shoal.kernels.index import (
     TIERS,
     leaf_of,
     rotate,
-    square_distance,
 )
 from shoal.kernels.jit import inlined, inner, kernel
+from shoal.kernels.sums import square_distance
 
 TIER_BASE, LEAF_TIER = 16, 15
 # Beyond this norm of a query, single precision could overflow: every point is measured.
@@ -195,6 +195,17 @@ def floor(points, square, norm):  # type: ignore[no-untyped-def]
     return np.float32(root * root * (1 - (d + 16) * 2.0**-23)) if root > 2.0**-50 else np.float32(-1)
 
 
+@inlined
+def aim(points, query):  # type: ignore[no-untyped-def]
+    """Screening coordinates of the query, their norm, and whether they are too far away for single precision."""
+    q = points.near[: query.shape[0]]
+    norm = rotate(points.frame, points.scales[SCALE], points.pivot, query, points.wide, points.near)
+    blind = not norm < FAR_AWAY
+    for j in range(q.shape[0] if blind else 0):
+        q[j] = 0
+    return q, norm, blind
+
+
 @inner
 def search_near(points, query, m, skip, other, since, dist, ids, size):  # type: ignore[no-untyped-def]
     """Find the m nearest present points.
@@ -222,12 +233,9 @@ def search_near(points, query, m, skip, other, since, dist, ids, size):  # type:
         How many are in the heap at the end.
     """
     d = query.shape[0]
-    q, acc, bounds = points.near[:d], points.near[d + 1 : d + 1 + LEAF], points.near[d + 1 + LEAF :]
+    acc, bounds = points.near[d + 1 : d + 1 + LEAF], points.near[d + 1 + LEAF :]
     state, stack, leaves = points.state, points.stack, points.leaves
-    norm = rotate(points.frame, points.scales[SCALE], points.pivot, query, points.wide, points.near)
-    blind = not norm < FAR_AWAY
-    for j in range(d if blind else 0):
-        q[j] = 0
+    q, norm, blind = aim(points, query)
     limit = np.float32(np.inf) if blind or size < m else threshold(points, dist[0], norm)
     if state[SLOTS] == 0:
         return size
@@ -289,12 +297,9 @@ def search_near(points, query, m, skip, other, since, dist, ids, size):  # type:
 def furthest(points, query):  # type: ignore[no-untyped-def]
     """Id of the present point furthest from the query, the lowest among ties, and its squared distance (-1: none)."""
     d = query.shape[0]
-    q, acc, bounds = points.near[:d], points.near[d + 1 : d + 1 + LEAF], points.near[d + 1 + LEAF :]
+    acc, bounds = points.near[d + 1 : d + 1 + LEAF], points.near[d + 1 + LEAF :]
     state, stack, leaves = points.state, points.stack, points.leaves
-    norm = rotate(points.frame, points.scales[SCALE], points.pivot, query, points.wide, points.near)
-    blind = not norm < FAR_AWAY
-    for j in range(d if blind else 0):
-        q[j] = 0
+    q, norm, blind = aim(points, query)
     norm = 0.0 if blind else norm
     limit = np.float32(-1)
     far, most = np.int64(-1), -1.0

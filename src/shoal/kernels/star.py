@@ -8,9 +8,10 @@ import numpy as np
 
 from shoal.kernels.groups import cost_of, join, mean_of, mean_with
 from shoal.kernels.growth import Made
-from shoal.kernels.index import PRESENT, Points, put, square_distance, take_out
+from shoal.kernels.index import PRESENT, Points, put, take_out
 from shoal.kernels.jit import inlined, inner, kernel
 from shoal.kernels.search import into_order, nearest_of, offer, search_near
+from shoal.kernels.sums import square_distance
 
 BY_MEAN, BY_RECORD, BY_COST = 0, 1, 2
 
@@ -57,6 +58,18 @@ def extends(X, made, r, rows, others, group, k, gamma, pairs):  # type: ignore[n
     mean = mean_with(made.totals[group].copy(), m, X[r])
     both = joined + ((m + 1) / (m + 2)) * square_distance(X, second, mean)
     return both / 2 < new
+
+
+@inlined
+def chosen(made, r, near, k, group, members):  # type: ignore[no-untyped-def]
+    """Who joins which group: r alone the one it extends, or r and its neighbours a new one (`group` -1)."""
+    members[0] = r
+    if group >= 0:
+        return members[:1], group
+    for p in range(k - 1):
+        members[p + 1] = near[p]
+    made.groups[0] += 1
+    return members[:k], made.groups[0] - 1
 
 
 @inlined
@@ -123,15 +136,9 @@ def star_steps(building, seeds, position, steps, k, gamma, pairs, by):  # type: 
                 into_order(some, found, k - 1)
             if not extends(X, made, r, near[: k - 1], found[: k - 1], group, k, gamma, pairs):
                 group = none
-        members[0] = r
-        for p in range(k - 1):
-            members[p + 1] = near[p]
-        taken = members if group < 0 else members[:1]
-        if group < 0:
-            group = made.groups[0]
-            made.groups[0] += 1
-        elif by != BY_RECORD:
+        if group >= 0 and by != BY_RECORD:
             take_out(building.places, group)
+        taken, group = chosen(made, r, near, k, group, members)
         for i in taken:
             take_out(pool, i)
         join(X, taken, group, made.labels, made.totals, made.sizes, made.means)
@@ -229,13 +236,7 @@ def star(X, k, gamma, pairs):  # type: ignore[no-untyped-def]
             nearest_of(X, pool[:left], X[near[0]], k - 1, r, near[0], dist, others)
             if not extends(X, made, r, near[: k - 1], others[: k - 1], group, k, gamma, pairs):
                 group = np.int64(-1)
-        members[0] = r
-        for p in range(k - 1):
-            members[p + 1] = near[p]
-        taken = members if group < 0 else members[:1]
-        if group < 0:
-            group = made.groups[0]
-            made.groups[0] += 1
+        taken, group = chosen(made, r, near, k, group, members)
         join(X, taken, group, made.labels, made.totals, made.sizes, made.means)
         left = 0
         for i in pool:

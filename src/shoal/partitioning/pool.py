@@ -13,10 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from shoal.kernels import construction as _construction
 from shoal.kernels import groups as _groups
 from shoal.kernels import growth as _growth
 from shoal.kernels import index as _index
 from shoal.kernels import search as _search
+from shoal.kernels import sums as _sums
 from shoal.kernels.star import Building
 
 Array = np.ndarray[Any, Any]
@@ -42,18 +44,18 @@ class Pool:
 
     def __init__(self, X: Array, rows: Array | None = None, like: Array | None = None, *, means: bool = False) -> None:
         self.X = X
-        self.points = _index.new_points(X, like, means=means)
+        self.points = _construction.new_points(X, like, means=means)
         if like is None:
-            _index.fill(self.points, np.arange(len(X)) if rows is None else np.sort(rows))
+            _construction.fill(self.points, np.arange(len(X)) if rows is None else np.sort(rows))
         else:
-            _index.prepare(self.points, like)
+            _construction.prepare(self.points, like)
             if rows is not None and len(rows):
                 self.add(rows)
 
     def copy(self) -> Pool:
         """Return a pool of the same points with the same present, for a run that empties it."""
         other = object.__new__(Pool)
-        other.X, other.points = self.X, _index.copied(self.points)
+        other.X, other.points = self.X, _construction.copied(self.points)
         return other
 
     @property
@@ -79,16 +81,16 @@ class Pool:
     def add(self, rows: Array) -> None:
         """Make `rows` present."""
         _index.put_all(self.points, rows)
-        _index.tidy(self.points)
+        _construction.tidy(self.points)
 
     def remove(self, rows: Array) -> None:
         """Make `rows` absent."""
         _index.drop(self.points, rows)
-        _index.tidy(self.points)
+        _construction.tidy(self.points)
 
     def tidy(self) -> None:
         """Keep searches fast after kernels have emptied much of the pool."""
-        _index.tidy(self.points)
+        _construction.tidy(self.points)
         if len(self.points.total) and self.count:
             _index.recentre(self.points, self.mean())
 
@@ -126,7 +128,7 @@ class Pool:
         skips = np.full(len(queries), NONE) if skips is None else skips
 
         def search(part: slice) -> None:
-            points = _index.for_thread(self.points)
+            points = _construction.for_thread(self.points)
             _search.nearest_each(points, queries[part], skips[part], ids[part], squares[part])
 
         in_threads(search, len(queries), n_jobs)
@@ -260,7 +262,7 @@ def square_distances(P: Array, q: Array) -> Array:
 
 def mean_of(X: Array) -> Array:
     """Return the mean of the rows of X, each coordinate the exact sum divided by their number: float64[d]."""
-    mean: Array = _growth.exact_mean(X)
+    mean: Array = _sums.exact_mean(X)
     return mean
 
 

@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from shoal.kernels import construction as _construction
 from shoal.kernels import index as _index
 from shoal.kernels import rounds as _rounds
 from shoal.kernels.groups import all_means
@@ -39,6 +40,8 @@ class Work:
     labels : int64[n]
         Groups, numbered 0, 1, .. in the order in which they are to be visited.
     k : int
+    n_jobs : int
+        Threads for the first search of all records.
     """
 
     def __init__(self, X: Array, labels: Array, k: int, n_jobs: int = 1) -> None:
@@ -56,7 +59,9 @@ class Work:
             nexts=np.full(n, -1, np.int64),
             sizes=np.zeros(room, np.int64),
             costs=np.full(room, np.nan),
-            centres=_index.new_points(np.vstack([means, np.zeros((room - groups, self.X.shape[1]))]), like=means),
+            centres=_construction.new_points(
+                np.vstack([means, np.zeros((room - groups, self.X.shape[1]))]), like=means
+            ),
             groups=np.array([groups]),
             targets=np.zeros(n, np.int64),
             distances=np.zeros(n),
@@ -69,13 +74,13 @@ class Work:
             intruder=np.zeros(1, np.int64),
         )
         _rounds.link_all(self.parts, labels)
-        _index.fill(self.parts.centres, np.arange(groups))
+        _construction.fill(self.parts.centres, np.arange(groups))
 
     def seek(self) -> None:
         """Look for the nearest other group of every record, on all threads; later searches start from it."""
 
         def search(part: slice) -> None:
-            parts = self.parts._replace(centres=_index.for_thread(self.parts.centres))
+            parts = self.parts._replace(centres=_construction.for_thread(self.parts.centres))
             _rounds.seek(parts, part.start, part.stop)
 
         if self.n_jobs > 1:
