@@ -5,6 +5,7 @@ import pytest
 from benchmarks.brute import METHODS, partition
 
 import shoal
+from shoal.partitioning import refine
 
 FEW, MANY = 150, 2500  # the latter is beyond what plain loops are used for
 
@@ -60,6 +61,16 @@ def test_labels_are_those_of_the_engine_on_tables_with_a_deep_tree(kind, method)
     expected = partition(X, 4, method)
     np.testing.assert_array_equal(expected, shoal.partition(X, 4, method))
     np.testing.assert_array_equal(expected, shoal.partition(X, 4, method, n_jobs=2))
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind is not wide], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_labels_do_not_depend_on_how_many_changes_are_remembered(kind, n_jobs, monkeypatch):
+    """Small tables never have as many changes as are remembered: with few of them, rounds search anew all the time."""
+    X = kind(np.random.default_rng(1), MANY)
+    expected = shoal.partition(X, 4, "ona*")
+    monkeypatch.setattr(refine, "LOG", 64)
+    np.testing.assert_array_equal(expected, shoal.partition(X, 4, "ona*", n_jobs=n_jobs))
 
 
 @pytest.mark.parametrize("method", METHODS)

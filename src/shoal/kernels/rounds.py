@@ -12,13 +12,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shoal.kernels.groups import cost_of, mean_of
-from shoal.kernels.index import CLOCK, PRESENT, Points, put, take_out
+from shoal.kernels.index import CLOCK, LEAF, PRESENT, Points, put, take_out
 from shoal.kernels.jit import inlined, inner, kernel
-from shoal.kernels.search import nearest_one, search_near
+from shoal.kernels.search import after, aim, measure_block, nearest_one, search_near, threshold
 from shoal.kernels.star import star
 from shoal.kernels.sums import square_distance
 
 Array = np.ndarray[Any, Any]
+
+UNSURE, NEVER = -1, -2
 
 
 class Parts(NamedTuple):
@@ -44,7 +46,7 @@ class Parts(NamedTuple):
     targets, distances : int64[n], float64[n]
         The nearest other group of each record, as it was at `seen`.
     seen : int64[n]
-        The time of that search, -1 for never.
+        The time of that search; UNSURE if the target is only some other group that is near, NEVER if there is none.
     changed : int64[g]
         The time of the last change of each group.
     checked : int64[g]
@@ -53,8 +55,12 @@ class Parts(NamedTuple):
         The number of changes so far.
     largest : int64[1]
         The largest size that a group has reached by a move.
-    reach, intruder : float64[1], int64[1]
-        Room to work.
+    log : float32[b, d, LEAF]
+        Screening coordinates of the groups that changed last, each at its time modulo b * LEAF.
+    authors : int64[b * LEAF]
+        Whose they are.
+    logged : int64[1]
+        The time from which on they are there.
     """
 
     X: Array
@@ -72,8 +78,9 @@ class Parts(NamedTuple):
     checked: Array
     clock: Array
     largest: Array
-    reach: Array
-    intruder: Array
+    log: Array
+    authors: Array
+    logged: Array
 
 
 @kernel
@@ -100,12 +107,16 @@ def _link(parts, row, group):  # type: ignore[no-untyped-def]
     parts.labels[row] = group
     parts.sizes[group] += 1
     parts.largest[0] = max(parts.largest[0], parts.sizes[group])
-    parts.seen[row] = -1
+    if parts.seen[row] >= 0:
+        parts.seen[row] = UNSURE
 
 
 @inlined
 def _unlink(parts, row):  # type: ignore[no-untyped-def]
     group = parts.labels[row]
+    if parts.seen[row] >= 0:
+        # The group that a record leaves is near it, so that the next search need not go far.
+        parts.targets[row], parts.seen[row] = group, UNSURE
     if parts.heads[group] == row:
         parts.heads[group] = parts.nexts[row]
     else:
@@ -130,6 +141,11 @@ def refresh(parts, group):  # type: ignore[no-untyped-def]
         for j in range(mean.shape[0]):
             parts.centres.X[group, j] = mean[j]
         put(parts.centres, group)
+    # After `put`, the screening coordinates of the mean are at hand.
+    at = parts.clock[0] % parts.authors.shape[0]
+    for j in range(parts.log.shape[1]):
+        parts.log[at // LEAF, j, at % LEAF] = parts.centres.near[j]
+    parts.authors[at] = group
 
 
 @inner
@@ -143,29 +159,41 @@ def cost(parts, group):  # type: ignore[no-untyped-def]
 @inner
 def nearest_other(parts, row):  # type: ignore[no-untyped-def]
     """The group other than its own whose mean is nearest to a record; its distance is left in `distances`."""
-    x, target, since = parts.X[row], parts.targets[row], parts.seen[row]
+    known = recheck(parts, row)
+    since = parts.seen[row]
     dist, ids = parts.distances[row : row + 1], parts.targets[row : row + 1]
-    size = np.int64(0)
-    if since >= 0 and parts.changed[target] > since:
-        if parts.sizes[target] > 0:
-            size, before = np.int64(1), dist[0]
-            dist[0] = square_distance(parts.centres.X, target, x)
-            if dist[0] > before:
-                since = np.int64(-1)  # groups that have not changed may be nearer now
-        else:
-            since = np.int64(-1)
-    elif since >= 0:
-        size = np.int64(1)
+    one, nobody = np.int64(1), np.int64(-1)
     parts.seen[row] = parts.clock[0]
-    search_near(parts.centres, x, np.int64(1), parts.labels[row], np.int64(-1), since, dist, ids, size)
+    search_near(parts.centres, parts.X[row], one, parts.labels[row], nobody, max(since, nobody), dist, ids, known)
     return parts.targets[row]
 
 
+@inner
+def recheck(parts, row):  # type: ignore[no-untyped-def]
+    """Measure the distance to the known target of a record if that moved; return 1 if there is one, 0 if not.
+
+    If groups that have not changed may be nearer now, `seen` becomes UNSURE.
+    """
+    target, since = parts.targets[row], parts.seen[row]
+    if since == NEVER or target == parts.labels[row] or parts.sizes[target] == 0:
+        parts.seen[row] = NEVER
+        return np.int64(0)
+    if since == UNSURE or parts.changed[target] > since:
+        before = parts.distances[row]
+        parts.distances[row] = square_distance(parts.centres.X, target, parts.X[row])
+        if parts.distances[row] > before:
+            parts.seen[row] = UNSURE
+    return np.int64(1)
+
+
 @kernel
-def seek(parts, start, stop):  # type: ignore[no-untyped-def]
-    """Look for the nearest other group of the records start .. stop - 1."""
-    for row in range(start, stop):
-        nearest_other(parts, row)
+def seek(parts, rows):  # type: ignore[no-untyped-def]
+    """Look for the nearest other groups of the records `rows`, where they are not up to date."""
+    for row in rows:
+        if parts.seen[row] < parts.clock[0]:
+            before = parts.targets[row]
+            if nearest_other(parts, row) != before:
+                parts.checked[parts.labels[row]] = -1
 
 
 @inlined
@@ -198,31 +226,74 @@ def spread(parts, group, rows, labels, count):  # type: ignore[no-untyped-def]
 
 
 @inner
-def quiet(parts, group):  # type: ignore[no-untyped-def]
-    """Whether nothing has come or moved that could be the nearest other group of one of its records.
+def look_around(parts, group):  # type: ignore[no-untyped-def]
+    """Bring the nearest other groups of all records of a group up to date.
 
-    One search around the mean of a group stands for one around each of its records, as far as these reach.
+    If not too many groups have changed, records that know their targets are compared with those that changed.
+    Return whether all were right already.
     """
-    X, c, since, reach = parts.X, parts.centres.X[group], parts.clock[0], 0.0
+    X, c, clock, since, reach = parts.X, parts.centres.X[group], parts.clock[0], parts.clock[0], 0.0
+    right = True
     row = parts.heads[group]
     while row >= 0:
-        if parts.seen[row] < 0 or parts.changed[parts.targets[row]] > parts.seen[row]:
-            return False
-        since = min(since, parts.seen[row])
-        reach = max(reach, np.sqrt(square_distance(X, row, c)) + np.sqrt(parts.distances[row]))
+        if parts.seen[row] < clock:
+            before = parts.targets[row]
+            if recheck(parts, row) == 0 or parts.seen[row] < 0:
+                right = nearest_other(parts, row) == before and right
+            else:
+                since = min(since, parts.seen[row])
+                reach = max(reach, np.sqrt(square_distance(X, row, c)) + np.sqrt(parts.distances[row]))
         row = parts.nexts[row]
-    if since < parts.clock[0]:
-        nobody = parts.sizes.shape[0]
-        parts.reach[0], parts.intruder[0] = reach * reach * (1 + 1e-9) + 2.0**-1000, nobody
-        one = np.int64(1)
-        search_near(parts.centres, c, one, np.int64(group), np.int64(-1), since, parts.reach, parts.intruder, one)
-        if parts.intruder[0] < nobody:
-            return False
-        row = parts.heads[group]
-        while row >= 0:
-            parts.seen[row] = parts.clock[0]
-            row = parts.nexts[row]
-    return True
+    if since == clock:
+        return right
+    if since >= max(parts.logged[0], clock - parts.authors.shape[0]):
+        return compare_news(parts, group, since, reach) and right
+    row = parts.heads[group]
+    while row >= 0:
+        if parts.seen[row] < clock:
+            before = parts.targets[row]
+            right = nearest_other(parts, row) == before and right
+        row = parts.nexts[row]
+    return right
+
+
+@inner
+def compare_news(parts, group, since, reach):  # type: ignore[no-untyped-def]
+    """Compare what changed after `since` with the targets of the records of a group; return whether all stay.
+
+    What is further than `reach` from the mean is not looked at.
+    """
+    X, centres, clock = parts.X, parts.centres, parts.clock[0]
+    q, norm, blind = aim(centres, centres.X[group])
+    limit = np.float32(np.inf)
+    if not blind:
+        limit = threshold(centres, reach * reach * (1 + 1e-9) + 2.0**-1000, norm)
+    acc = centres.near[X.shape[1] + 1 : X.shape[1] + 1 + LEAF]
+    right = True
+    for b in range((since + 1) // LEAF, clock // LEAF + 1):
+        measure_block(parts.log[b % parts.log.shape[0]], q, acc, limit)
+        hits = 0
+        for p in range(LEAF):
+            hits += acc[p] <= limit
+        for p in range(LEAF if hits > 0 else 0):
+            time = b * LEAF + p
+            if acc[p] > limit or time <= since or time > clock:
+                continue
+            i = parts.authors[time % parts.authors.shape[0]]
+            if i == group or parts.changed[i] > time or parts.sizes[i] == 0:
+                continue
+            row = parts.heads[group]
+            while row >= 0:
+                if parts.seen[row] < clock:
+                    square = square_distance(centres.X, i, X[row])
+                    if after(parts.distances[row], parts.targets[row], square, i):
+                        parts.distances[row], parts.targets[row], right = square, i, False
+                row = parts.nexts[row]
+    row = parts.heads[group]
+    while row >= 0:
+        parts.seen[row] = clock
+        row = parts.nexts[row]
+    return right
 
 
 @inner
@@ -233,12 +304,10 @@ def still_useless(parts, group):  # type: ignore[no-untyped-def]
     """
     then = parts.checked[group]
     useless = then >= 0 and parts.changed[group] <= then
-    calm = quiet(parts, group)
+    useless = look_around(parts, group) and useless
     row = parts.heads[group]
-    while row >= 0:
-        before = parts.targets[row] if parts.seen[row] >= 0 else -1
-        target = before if calm else nearest_other(parts, row)
-        useless = useless and target == before and parts.changed[target] <= then
+    while row >= 0 and useless:
+        useless = parts.changed[parts.targets[row]] <= then
         row = parts.nexts[row]
     return useless
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from shoal.kernels.index import PRESENT, Points, put, take_out
 from shoal.kernels.jit import inlined, inner, kernel
 from shoal.kernels.search import into_order, nearest_of, offer, search_near
 from shoal.kernels.sums import square_distance
+
+Array = np.ndarray[Any, Any]
 
 BY_MEAN, BY_RECORD, BY_COST = 0, 1, 2
 
@@ -32,6 +34,69 @@ class Building(NamedTuple):
     pool: Points
     places: Points
     made: Made
+
+
+class Ahead(NamedTuple):
+    """What was found for the seeds that come next, while none of them was assigned; some of it may be gone by now.
+
+    Attributes
+    ----------
+    seeds : int64[b]
+        In the order in which they come.
+    near, squares : int64[b, w], float64[b, w]
+        The nearest records of each seed, and how far they are.
+    others, distances : int64[b, v], float64[b, v]
+        The nearest records of the first of `near`; -1 first where they are sure to be among `near`.
+    """
+
+    seeds: Array
+    near: Array
+    squares: Array
+    others: Array
+    distances: Array
+
+
+@inner
+def still_there(pool, ids, squares, m, skip, dist, near):  # type: ignore[no-untyped-def]
+    """Copy the first m of `ids` that are in the pool, `skip` left out, to `near`; return how many there are."""
+    size = np.int64(0)
+    for p in range(ids.shape[0]):
+        if size < m and pool.slots[ids[p]] >= 0 and ids[p] != skip:
+            dist[size], near[size] = squares[p], ids[p]
+            size += 1
+    return size
+
+
+@inner
+def contain_others(X, r, near, dist, k, some, found):  # type: ignore[no-untyped-def]
+    """Whether the k - 1 nearest of the record nearest to r, r left out, are sure to be among `near`, those of r.
+
+    They are written to `found` if so.
+    """
+    if near.shape[0] < k:
+        return False
+    second = near[0]
+    nearest_of(X, near, X[second], k - 1, r, second, some, found)
+    margin = (X.shape[1] + 8) * 2.0**-51
+    reach = np.sqrt(square_distance(X, second, X[r])) * (1 + margin) + 8 * np.sqrt(X.shape[1]) * 2.0**-537
+    return np.sqrt(some[k - 2]) * (1 + margin) + reach < np.sqrt(dist[near.shape[0] - 1]) * (1 - margin)
+
+
+@kernel
+def look_ahead(pool, ahead, places, k):  # type: ignore[no-untyped-def]
+    """Fill `ahead` for the seeds at `places`."""
+    X = pool.X
+    some, found = np.empty(k), np.empty(k, np.int64)
+    none, zero = np.int64(-1), np.int64(0)
+    for p in places:
+        r, near, dist = ahead.seeds[p], ahead.near[p], ahead.squares[p]
+        search_near(pool, X[r], near.shape[0], r, none, none, dist, near, zero)
+        into_order(dist, near, near.shape[0])
+        others, dist = ahead.others[p], ahead.distances[p]
+        others[0] = none
+        if not contain_others(X, r, near, ahead.squares[p], k, some, found):
+            search_near(pool, X[near[0]], others.shape[0], near[0], none, none, dist, others, zero)
+            into_order(dist, others, others.shape[0])
 
 
 @inner
@@ -98,9 +163,10 @@ def closest_group(building, x, k, by, dist, ids):  # type: ignore[no-untyped-def
 
 
 @kernel
-def star_steps(building, seeds, position, steps, k, gamma, pairs, by):  # type: ignore[no-untyped-def]
+def star_steps(building, ahead, seeds, position, steps, k, gamma, pairs, by):  # type: ignore[no-untyped-def]
     """Run MDAV* over at most `steps` of the `seeds`, from `position` on; return where it stopped.
 
+    `ahead` must hold the unassigned ones from there on, or some of the first of them.
     It is finished when fewer than k records are unassigned, and returns len(seeds) then.
     """
     pool, made = building.pool, building.made
@@ -110,7 +176,7 @@ def star_steps(building, seeds, position, steps, k, gamma, pairs, by):  # type: 
     dist, near = np.empty(max(8, wanted)), np.empty(max(8, wanted), np.int64)
     some, found = np.empty(max(8, k)), np.empty(max(8, k), np.int64)
     members = np.empty(k, np.int64)
-    none = np.int64(-1)
+    none, at = np.int64(-1), 0
     while position < seeds.shape[0] and steps > 0:
         if pool.state[PRESENT] < k:
             return seeds.shape[0]
@@ -121,17 +187,22 @@ def star_steps(building, seeds, position, steps, k, gamma, pairs, by):  # type: 
         steps -= 1
         weigh = made.groups[0] > 0 and pool.state[PRESENT] > k
         m = wanted if weigh else k - 1
-        size = search_near(pool, X[r], m, r, none, none, dist, near, np.int64(0))
-        into_order(dist, near, size)
+        while at < ahead.seeds.shape[0] and ahead.seeds[at] != r:
+            at += 1
+        size, all_of_them = np.int64(0), False
+        if at < ahead.seeds.shape[0]:
+            size = still_there(pool, ahead.near[at], ahead.squares[at], m, r, dist, near)
+        if size < k - 1:
+            size = search_near(pool, X[r], m, r, none, none, dist, near, np.int64(0))
+            into_order(dist, near, size)
+            all_of_them = size < m
         group = none
         if weigh:
             group = closest_group(building, X[r], k, by, some, found)
-            second = near[0]
-            nearest_of(X, near[:size], X[second], k - 1, r, second, some, found)
-            margin = (X.shape[1] + 8) * 2.0**-51
-            reach = np.sqrt(square_distance(X, second, X[r])) * (1 + margin) + 8 * np.sqrt(X.shape[1]) * 2.0**-537
-            proven = size < m or np.sqrt(some[k - 2]) * (1 + margin) + reach < np.sqrt(dist[size - 1]) * (1 - margin)
-            if not proven:
+            second, count = near[0], np.int64(0)
+            if at < ahead.seeds.shape[0] and ahead.others[at, 0] >= 0 and ahead.near[at, 0] == second:
+                count = still_there(pool, ahead.others[at], ahead.distances[at], k - 1, r, some, found)
+            if count < k - 1 and not contain_others(X, r, near[:size], dist, k, some, found) and not all_of_them:
                 search_near(pool, X[second], k - 1, r, second, none, some, found, np.int64(0))
                 into_order(some, found, k - 1)
             if not extends(X, made, r, near[: k - 1], found[: k - 1], group, k, gamma, pairs):

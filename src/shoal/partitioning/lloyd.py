@@ -26,7 +26,7 @@ def ona_star(X: Array, k: int, *, closest: Closest = "mean", n_jobs: int = 1, re
     piece of a split in the place of its group and the others last; a move or a dissolution needs a strict gain.
     At most 30 rounds. `closest` is that of MDAV*: "mean" gives the figures of T, "cost" those of S.
     """
-    start = mdav_star(X, k, closest=closest, report=part(report, 0.0, 0.4))
+    start = mdav_star(X, k, closest=closest, n_jobs=n_jobs, report=part(report, 0.0, 0.4))
     return ona_rounds(X, k, start, by_row=False, n_jobs=n_jobs, report=part(report, 0.4, 1.0))
 
 

@@ -14,9 +14,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from shoal.kernels import construction as _construction
 from shoal.kernels import growth as _growth
 from shoal.kernels import star as _star
-from shoal.partitioning.pool import Groups, Pool, mean_of, square_distances, total_cost
+from shoal.partitioning.pool import Groups, Pool, in_threads, mean_of, square_distances, total_cost
 from shoal.progress import Progress, silent
 
 Array = np.ndarray[Any, Any]
@@ -226,14 +227,14 @@ def v_mdav(
     return best_gamma(run, X, n_jobs, report) if gamma == "best" else run(gamma, report)
 
 
-def mdav_star(X: Array, k: int, *, closest: Closest = "mean", report: Progress = silent) -> Array:
+def mdav_star(X: Array, k: int, *, closest: Closest = "mean", n_jobs: int = 1, report: Progress = silent) -> Array:
     """MDAV*: before a new group is made, extending the closest one is weighed against it (T algorithm 5).
 
     `closest` is the definition of the closest group (T 5.1): by its mean, by its nearest record, or by
     the increase of its squared error. Extension needs a group and more than k unassigned records;
     equal costs make a new group.
     """
-    return Star(X, k, closest).run(1.0, False, report)
+    return Star(X, k, closest, n_jobs).run(1.0, False, report)
 
 
 def mdav_star_gamma(
@@ -267,10 +268,12 @@ class Star:
     k : int
     closest : str
         Definition of the closest group.
+    n_jobs : int
+        Threads of each run: several look ahead, so that the run finds what it needs.
     """
 
-    def __init__(self, X: Array, k: int, closest: Closest = "mean") -> None:
-        self.X, self.k = X, k
+    def __init__(self, X: Array, k: int, closest: Closest = "mean", n_jobs: int = 1) -> None:
+        self.X, self.k, self.n_jobs = X, k, n_jobs
         self._small = len(X) <= SMALL and closest == "mean"
         self._by = {"mean": _star.BY_MEAN, "record": _star.BY_RECORD, "cost": _star.BY_COST}[closest]
         if not self._small:
@@ -289,11 +292,39 @@ class Star:
         position = 0
         while position < len(X):
             steps = steps_for(pool, k)
-            position = _star.star_steps(building, self._seeds, position, steps, k, gamma, pairs, self._by)
+            ahead = self._look_ahead(pool, position, steps)
+            position = _star.star_steps(building, ahead, self._seeds, position, steps, k, gamma, pairs, self._by)
             pool.tidy()
             report(1 - pool.count / len(X))
         _star.place_leftovers(X, groups.made, pool.rows(), self._by)
         return groups.labels
+
+    def _look_ahead(self, pool: Pool, position: int, steps: int) -> _star.Ahead:
+        """Search for the neighbours of the next seeds on all threads."""
+        k = self.k
+        wide, narrow = 2 * k + 6, k + 4
+        rows = np.empty(0, np.int64)
+        if self.n_jobs > 1 and pool.count > 10 * wide:
+            rest = self._seeds[position : position + 20 * steps]
+            rows = rest[pool.points.slots[rest] >= 0][:steps]
+        count = len(rows)
+        ahead = _star.Ahead(
+            rows,
+            np.empty((count, wide), np.int64),
+            np.empty((count, wide)),
+            np.empty((count, narrow), np.int64),
+            np.empty((count, narrow)),
+        )
+
+        # Neighbours one after the other: what a search needs is still in the processor's cache.
+        order = np.argsort(pool.points.slots[rows])
+
+        def search(part: slice) -> None:
+            _star.look_ahead(_construction.for_thread(pool.points), ahead, order[part], k)
+
+        if count:
+            in_threads(search, count, self.n_jobs, least=50)
+        return ahead
 
 
 def best_gamma(run: Callable[[float, Progress], Array], X: Array, n_jobs: int, report: Progress) -> Array:

@@ -29,6 +29,8 @@ Array = np.ndarray[Any, Any]
 Round = Callable[["Work"], None]
 
 MOST_ROUNDS = 30
+# How many changes are remembered one by one: fewer than these are quicker to compare with than to search for.
+LOG = 8192
 
 
 class Work:
@@ -41,11 +43,12 @@ class Work:
         Groups, numbered 0, 1, .. in the order in which they are to be visited.
     k : int
     n_jobs : int
-        Threads for the first search of all records.
+        Threads for searches of all records.
     """
 
     def __init__(self, X: Array, labels: Array, k: int, n_jobs: int = 1) -> None:
         self.X, self.k, self.n_jobs = X, k, n_jobs
+        self._sought = -1  # the time of the last search of all records
         self._set(labels)
 
     def _set(self, labels: Array) -> None:
@@ -65,26 +68,35 @@ class Work:
             groups=np.array([groups]),
             targets=np.zeros(n, np.int64),
             distances=np.zeros(n),
-            seen=np.full(n, -1, np.int64),
+            seen=np.full(n, _rounds.NEVER, np.int64),
             changed=np.zeros(room, np.int64),
             checked=np.full(room, -1, np.int64),
             clock=np.zeros(1, np.int64),
             largest=np.zeros(1, np.int64),
-            reach=np.zeros(1),
-            intruder=np.zeros(1, np.int64),
+            log=np.full((LOG // _index.LEAF, self.X.shape[1], _index.LEAF), np.inf, np.float32),
+            authors=np.zeros(LOG, np.int64),
+            logged=np.zeros(1, np.int64),
         )
         _rounds.link_all(self.parts, labels)
         _construction.fill(self.parts.centres, np.arange(groups))
 
     def seek(self) -> None:
-        """Look for the nearest other group of every record, on all threads; later searches start from it."""
+        """Look for the nearest other group of every record, on all threads; later searches start from it.
+
+        Nothing is done after few changes, which are quickly compared with when a group has its turn.
+        """
+        if self._sought >= 0 and self.parts.clock[0] - self._sought <= LOG:
+            return
+        self._sought = int(self.parts.clock[0])
+
+        # Neighbours one after the other: what a search needs is still in the processor's cache.
+        order = np.argsort(self.parts.centres.slots[self.parts.labels], kind="stable")
 
         def search(part: slice) -> None:
             parts = self.parts._replace(centres=_construction.for_thread(self.parts.centres))
-            _rounds.seek(parts, part.start, part.stop)
+            _rounds.seek(parts, order[part])
 
-        if self.n_jobs > 1:
-            in_threads(search, len(self.X), self.n_jobs)
+        in_threads(search, len(self.X), self.n_jobs)
 
     @property
     def count(self) -> int:
@@ -107,15 +119,30 @@ class Work:
         self._set(numbers[old.labels])
         # What is known of the nearest groups stays, unless they are gone.
         new, groups = self.parts, self.count
-        known = (old.seen >= 0) & there[old.targets]
-        new.seen[:] = np.where(known, old.seen, -1)
+        known = (old.seen != _rounds.NEVER) & there[old.targets]
+        new.seen[:] = np.where(known, old.seen, _rounds.NEVER)
         new.targets[:] = np.where(known, numbers[old.targets], 0)
         new.distances[:] = old.distances
         for name in ("costs", "changed", "checked"):
             getattr(new, name)[:groups] = getattr(old, name)[: len(there)][there]
-        new.clock[0] = new.centres.state[_index.CLOCK] = old.clock[0]
+        new.clock[0] = new.centres.state[_index.CLOCK] = new.logged[0] = old.clock[0]
         new.centres.came[:] = new.centres.times[:] = old.clock[0]
         return [int(there[:position].sum()) for position in positions]
+
+    def renumber(self, labels: Array) -> None:
+        """Put the groups in another order.
+
+        The nearest groups are as near as before, but may lose a tie: they only show how far a search must go.
+        """
+        old = self.parts
+        numbers = np.empty(self.count, np.int64)
+        numbers[old.labels] = labels
+        there = old.sizes[: self.count] > 0
+        self._set(labels)
+        known = (old.seen != _rounds.NEVER) & there[old.targets]
+        self.parts.seen[:] = np.where(known, _rounds.UNSURE, _rounds.NEVER)
+        self.parts.targets[:] = np.where(known, numbers[old.targets], 0)
+        self._sought = -1
 
     def dissolve(self) -> None:
         """Try to dissolve each group of k, but not those made meanwhile (T algorithm 16)."""
@@ -173,7 +200,6 @@ def rounds(
         Labels in the order of the groups at the end.
     """
     work = Work(X, labels, k, n_jobs)
-    work.seek()
     total = work.total()
     count = 0
     while count < most:
@@ -186,7 +212,10 @@ def rounds(
             break
         else:
             labels, by_row = numbered(labels), True
-            work = Work(X, labels, k, n_jobs)
+            if np.array_equal(numbered(work.labels()), labels):
+                work.renumber(labels)
+            else:
+                work = Work(X, labels, k, n_jobs)
         report(count / MOST_ROUNDS)
     return labels
 
@@ -217,6 +246,7 @@ def ona_rounds(
     labels = split_large(X, k, labels, mdav_plus, in_place=True)
 
     def one_round(work: Work) -> None:
+        work.seek()
         work.dissolve()
         work.reassign()
 

@@ -205,6 +205,7 @@ METHODS: tuple[Method, ...] = (
         NEAR_LINEAR.format(""),
         "maximum_distance:mdav_star",
         (_CLOSEST,),
+        parallel=True,
     ),
     Method(
         "mdav*-gamma",
