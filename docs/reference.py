@@ -1,7 +1,7 @@
-"""Write docs/reference/methods.md from the registry of methods.
+"""Write the pages of docs/reference that are made from the code: methods, types, the plan, the command line.
 
-Run without arguments to write the page, with ``--check`` to see whether the page on disk is up to date
-(exit code 1 if it is not).
+Run without arguments to write them, with ``--check`` to see whether those on disk are up to date
+(exit code 1 if one is not).
 """
 
 from __future__ import annotations
@@ -10,12 +10,15 @@ import argparse
 import inspect
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
+
+from reference_tables import command_line_page, plan_page, types_page
 
 import shoal
 from shoal.partitioning.registry import Method, Option, Refinement
 
-PAGE = Path(__file__).resolve().parent / "reference" / "methods.md"
+FOLDER = Path(__file__).resolve().parent / "reference"
 
 HEAD = """\
 # Methods
@@ -52,8 +55,8 @@ A refinement takes the groups of any method and makes them better, or leaves the
 """
 
 
-def page() -> str:
-    """Return the whole page."""
+def methods_page() -> str:
+    """Return the page of methods."""
     methods = shoal.methods()
     parts = [HEAD, *table(methods), "", SOURCES, *(section(method) for method in methods), REFINEMENTS]
     return "\n".join([*parts, *(refinement_section(refinement) for refinement in shoal.refinements())])
@@ -135,20 +138,29 @@ def sentence(text: str) -> str:
     return text[0].upper() + text[1:] + ("" if text.endswith(".") else ".")
 
 
+PAGES: dict[str, Callable[[], str]] = {
+    "methods.md": methods_page,
+    "types.md": types_page,
+    "plan.md": plan_page,
+    "command-line.md": command_line_page,
+}
+
+
 def main() -> int:
-    """Write the page, or compare it with what is on disk."""
+    """Write the pages, or compare them with what is on disk."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if it is stale")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if a page is stale")
     check = parser.parse_args().check
-    wanted = page()
-    if not check:
-        PAGE.parent.mkdir(exist_ok=True)
-        PAGE.write_text(wanted, encoding="utf-8")
-        return 0
-    if PAGE.exists() and PAGE.read_text(encoding="utf-8") == wanted:
-        return 0
-    print("docs/reference/methods.md is stale: run python docs/reference.py", file=sys.stderr)
-    return 1
+    stale = []
+    for name, page in PAGES.items():
+        path, wanted = FOLDER / name, page()
+        if not check:
+            path.write_text(wanted, encoding="utf-8")
+        elif not path.exists() or path.read_text(encoding="utf-8") != wanted:
+            stale.append(name)
+    for name in stale:
+        print(f"docs/reference/{name} is stale: run python docs/reference.py", file=sys.stderr)
+    return 1 if stale else 0
 
 
 if __name__ == "__main__":

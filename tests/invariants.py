@@ -1,4 +1,6 @@
-"""What must hold for every partition, whatever the method."""
+"""What must hold for every partition, whatever the method, and for every release."""
+
+from collections import Counter
 
 import numpy as np
 
@@ -32,3 +34,99 @@ def check_threads(X, k, method, **options):
     one = shoal.partition(X, k, method, n_jobs=1, **options)
     four = shoal.partition(X, k, method, n_jobs=4, **options)
     np.testing.assert_array_equal(one, four)
+
+
+# --- releases: everything is counted again in plain Python ---
+
+WORDS = ("interval", "set", "ancestor", "suppression")
+
+
+def plain_columns(table):
+    """Return {name: list of plain values} of a data frame of any kind; what is missing is None."""
+    if hasattr(table, "iloc"):
+        columns = {name: table[name].tolist() for name in table.columns}
+    elif hasattr(table, "to_pydict"):
+        columns = table.to_pydict()
+    else:
+        columns = table.to_dict(as_series=False)
+    return {name: [None if is_missing(value) else value for value in values] for name, values in columns.items()}
+
+
+def is_missing(value):
+    """Whether a plain value is None, NaN, NaT or pandas' NA: the only ones that are not equal to themselves."""
+    if value is None:
+        return True
+    if isinstance(value, list | dict | tuple | set):
+        return False
+    return type(value).__name__ in ("NAType", "NaTType") or value != value
+
+
+def dtypes_of(table):
+    """Return {name: type} of a data frame of any kind."""
+    if hasattr(table, "iloc"):
+        return dict(table.dtypes)
+    if hasattr(table, "to_pydict"):
+        return {field.name: field.type for field in table.schema}
+    return dict(table.schema)
+
+
+def check_release(release, before):
+    """k holds by a plain count; rows, columns, their order and types are kept; what is passed on is untouched."""
+    plan, after = release.plan, release.table
+    assert type(after) is type(before)
+    old, new = plain_columns(before), plain_columns(after)
+    gone = {*plan.identifiers, plan.unit}
+    assert list(new) == [name for name in old if name not in gone]
+    qis = [name for attribute in release.attributes for name in attribute.columns]
+    rows = _rows_that_stay(release, old, qis)
+    assert all(len(values) == len(rows) for values in new.values())
+    _check_counts(release, new, old, rows)
+    _check_types(release, before, after, qis)
+    others = [name for name in new if name not in qis and name not in plan.stratum]
+    if plan.shuffle:
+        assert Counter(zip(*([repr(old[c][r]) for r in rows] for c in others), strict=True)) == Counter(
+            zip(*(list(map(repr, new[c])) for c in others), strict=True)
+        )
+        return
+    for name in others:
+        assert list(map(repr, new[name])) == [repr(old[name][row]) for row in rows], name
+    if hasattr(after, "iloc") and len(rows) == len(before):
+        assert after.index.equals(before.index)
+        assert after.index.names == before.index.names
+
+
+def _rows_that_stay(release, old, qis):
+    rows = range(release.rows_in)
+    if release.plan.missing == "drop":
+        rows = [row for row in rows if all(old[name][row] is not None for name in qis)]
+    assert release.rows_dropped == release.rows_in - len(rows)
+    return rows
+
+
+def _check_counts(release, new, old, rows):
+    """Count equal rows in every block, with the strata, and the units among them."""
+    plan = release.plan
+    for block in release.blocks:
+        keys = list(zip(*(map(repr, new[name]) for name in (*block.columns, *plan.stratum)), strict=True))
+        assert min(Counter(keys).values()) >= plan.k
+        if plan.unit is not None and not plan.shuffle:
+            units = {(key, old[plan.unit][row]) for key, row in zip(keys, rows, strict=True)}
+            assert min(Counter(key for key, _ in units).values()) >= plan.k
+        if len(release.blocks) == 1:
+            # All members of a group are alike, to the last character.
+            assert len(set(zip(release.labels.tolist(), keys, strict=True))) == len(set(release.labels.tolist()))
+    names = release.quasi_identifiers
+    counts = Counter(zip(*(map(repr, new[name]) for name in names), strict=True))
+    assert release.audit.k == min(counts.values())
+    assert release.audit.classes == len(counts)
+    assert release.audit.rows == len(rows)
+
+
+def _check_types(release, before, after, qis):
+    old, new = dtypes_of(before), dtypes_of(after)
+    words = {name for a in release.attributes if a.representative in WORDS for name in a.columns}
+    for name, dtype in new.items():
+        if name in release.plan.stratum or name in words:
+            continue
+        nullable = name in qis and str(dtype).lower() in (str(old[name]).lower(), "boolean") and dtype != old[name]
+        assert dtype == old[name] or nullable, name

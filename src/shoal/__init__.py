@@ -9,39 +9,62 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from shoal import datasets, measure
-    from shoal.errors import DisclosureWarning, ShoalError
+    from shoal import datasets, io, measure
+    from shoal.errors import DisclosureError, DisclosureWarning, ShoalError
     from shoal.estimator import Microaggregator
     from shoal.measure.loss import information_loss
     from shoal.partitioning.registry import methods, refinements
     from shoal.partitioning.run import partition, refine
+    from shoal.plan import Plan
+    from shoal.privacy.audit import verify
+    from shoal.release.files import anonymize_file, verify_file
+    from shoal.release.release import Release
+    from shoal.release.run import anonymize
+    from shoal.tables.hierarchy import Hierarchy
 
 __version__ = "0.1.0"
 
 _HOME = {
+    "DisclosureError": "shoal.errors",
     "DisclosureWarning": "shoal.errors",
+    "Hierarchy": "shoal.tables.hierarchy",
     "Microaggregator": "shoal.estimator",
+    "Plan": "shoal.plan",
+    "Release": "shoal.release.release",
     "ShoalError": "shoal.errors",
+    "anonymize": "shoal.release.run",
+    "anonymize_file": "shoal.release.files",
     "information_loss": "shoal.measure.loss",
     "methods": "shoal.partitioning.registry",
     "partition": "shoal.partitioning.run",
     "refine": "shoal.partitioning.run",
     "refinements": "shoal.partitioning.registry",
+    "verify": "shoal.privacy.audit",
+    "verify_file": "shoal.release.files",
 }
-_MODULES = ("datasets", "measure")
+_MODULES = ("datasets", "io", "measure")
 
 __all__ = [
+    "DisclosureError",
     "DisclosureWarning",
+    "Hierarchy",
     "Microaggregator",
+    "Plan",
+    "Release",
     "ShoalError",
     "__version__",
+    "anonymize",
+    "anonymize_file",
     "datasets",
     "information_loss",
+    "io",
     "measure",
     "methods",
     "partition",
     "refine",
     "refinements",
+    "verify",
+    "verify_file",
 ]
 
 

@@ -13,6 +13,7 @@ from difflib import get_close_matches
 __all__ = [
     "DataError",
     "DatasetNotFoundError",
+    "DisclosureError",
     "DisclosureWarning",
     "OptionError",
     "ShoalError",
@@ -57,13 +58,18 @@ class DatasetNotFoundError(ShoalError, FileNotFoundError):
     """A benchmark table is not on this machine, or is not the file it should be."""
 
 
+class DisclosureError(ShoalError):
+    """A guarantee does not hold: nothing is published."""
+
+
 class DisclosureWarning(UserWarning):
     """Something asked for weakens the protection of a release."""
 
 
 def near_names(name: object, known: Iterable[str], all_of_them: str) -> str:
     """Return a hint with the known names closest to `name`, or where to find all of them."""
-    close = get_close_matches(str(name).lower(), sorted(known), n=3, cutoff=0.5)
+    by_lower = {one.lower(): one for one in sorted(known)}
+    close = [by_lower[one] for one in get_close_matches(str(name).lower(), by_lower, n=3, cutoff=0.5)]
     if not close:
         return all_of_them
     return f"did you mean {' or '.join(repr(c) for c in close)}? {all_of_them}"

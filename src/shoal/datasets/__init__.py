@@ -1,6 +1,6 @@
 """Data to try methods on: generators of synthetic tables, and the benchmark tables of the literature.
 
-The generators and :func:`companies` need nothing but NumPy. :func:`load` reads benchmark tables
+The generators, :func:`survey` and :func:`companies` need nothing but NumPy. :func:`load` reads benchmark tables
 that are not part of the package: from a folder of yours, or, when asked to, from their public source.
 """
 
@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from shoal.datasets.generators import collection, correlated_gaussian, sim_c, sim_u, skewed
 from shoal.datasets.loaders import load, names
+from shoal.datasets.survey import EDUCATION, survey
 from shoal.datasets.tables import Table, companies
 
 __all__ = [
+    "EDUCATION",
     "Table",
     "collection",
     "companies",
@@ -20,4 +22,5 @@ __all__ = [
     "sim_c",
     "sim_u",
     "skewed",
+    "survey",
 ]

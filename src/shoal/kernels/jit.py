@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
 import numba
+from numba.core import event
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -33,3 +35,22 @@ def inlined(function: F) -> F:
     """
     compiled: F = numba.njit(**{**OPTIONS, "inline": "always"})(function)
     return compiled
+
+
+class _Told(event.Listener):
+    """Passes on that the compiler was started."""
+
+    def __init__(self, callback: Callable[[], None]) -> None:
+        self.callback = callback
+
+    def on_start(self, event: Any) -> None:
+        self.callback()
+
+    def on_end(self, event: Any) -> None:
+        """Nothing is to be said then."""
+
+
+def told_of_compiling(callback: Callable[[], None]) -> AbstractContextManager[Any]:
+    """Return a context in which `callback` is called whenever a kernel is compiled, as no cache has it yet."""
+    context: AbstractContextManager[Any] = event.install_listener("numba:compile", _Told(callback))
+    return context

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from math import log
 from typing import Any, NamedTuple
 
-# Seconds of one core, measured on independent normal columns, where an index helps least, and rounded up: for each
-# n^(1.1 + 0.16 log d) of one run of ONA*, each n^1.5 (d + 8) of MONA with rho = 0.5, and each n^2 (d + 8) / k of pcl.
+# Seconds of one core on ordinary tables: for each n^1.5 d of one run of ONA*, each n^1.5 (d + 8) of MONA with rho =
+# 0.5, and each n^2 (d + 8) / k of pcl. Many independent columns, where an index helps least, take ONA* several times as
+# long.
 # All 21 gain factors cost about 18 runs, as the starts are cheaper than the rounds.
-ONA_STAR_SECONDS = 1.6e-6
+ONA_STAR_SECONDS = 4e-8
 MONA_SECONDS = 3e-9
 PCL_SECONDS = 5e-8
 RUNS_OF_BEST = 18
@@ -39,7 +39,7 @@ def choose(n: int, d: int, k: int, seconds: float = PATIENCE) -> Choice:
         return Choice("univariate", {}, "a single coordinate has an exact optimum")
     if n <= EXACT_RECORDS and seconds >= EXACT_SECONDS:
         return Choice("exact", {}, f"{n} records are few enough to prove the optimum")
-    once = ONA_STAR_SECONDS * n ** (1.1 + 0.16 * log(d))
+    once = ONA_STAR_SECONDS * n**1.5 * d
     if PCL_SECONDS * n * n * (d + 8) / k <= seconds:
         return Choice("pcl", {}, f"{n} records are few enough for exact assignment rounds")
     if once * RUNS_OF_BEST <= seconds:

@@ -48,7 +48,7 @@ class Work:
 
     def __init__(self, X: Array, labels: Array, k: int, n_jobs: int = 1) -> None:
         self.X, self.k, self.n_jobs = X, k, n_jobs
-        self._sought = -1  # the time of the last search of all records
+        self._sought = -1  # the time of the last round
         self._set(labels)
 
     def _set(self, labels: Array) -> None:
@@ -83,11 +83,12 @@ class Work:
     def seek(self) -> None:
         """Look for the nearest other group of every record, on all threads; later searches start from it.
 
-        Nothing is done after few changes, which are quickly compared with when a group has its turn.
+        To be called before each round. Nothing is done if there were few changes since, which are quickly compared
+        with when a group has its turn.
         """
-        if self._sought >= 0 and self.parts.clock[0] - self._sought <= LOG:
+        before, self._sought = self._sought, int(self.parts.clock[0])
+        if before >= 0 and self._sought - before <= LOG:
             return
-        self._sought = int(self.parts.clock[0])
 
         # Neighbours one after the other: what a search needs is still in the processor's cache.
         order = np.argsort(self.parts.centres.slots[self.parts.labels], kind="stable")

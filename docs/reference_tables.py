@@ -1,0 +1,223 @@
+"""The pages of types, of the plan and of the command line, made from the code; see reference.py."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import Any
+
+from shoal.plan import ACCESS_KEYS, JOB_KEYS, KINDS, SDCMICRO, Plan
+from shoal.tables import embedding
+from shoal.tables.representatives import REPRESENTATIVES, represent
+from shoal.tables.schema import RECODED
+
+NOTE = "<!-- Written by docs/reference.py. Do not edit: change {source}. -->"
+
+# --- types ---
+
+TYPES_HEAD = f"""\
+# Types
+
+{NOTE.format(source="the code, or this text in docs/reference_tables.py")}
+
+Every quasi-identifier has a type. It says how far apart two values are, and what a group may publish in their place.
+[Roles and types](../how-to/roles-and-types.md) says how types are inferred and declared,
+[How a table becomes coordinates](../explanation/tables.md) has the reasons.
+"""
+
+# What each type is for, where it is inferred, and how many coordinates it takes; everything else on the page is taken
+# from the code.
+MEANT_FOR = {
+    "continuous": ("measurements, amounts", "floating-point and decimal columns; texts that are all numbers", "1"),
+    "integer": ("counts, years", "integer columns; whole numbers with gaps; texts that are all digits", "1"),
+    "ordinal": ("levels in an order", "ordered categories; columns with declared `levels`", "1"),
+    "nominal": ("names without an order", "all other texts and categories; digits with leading zeros", "one a level"),
+    "hierarchical": ("values in a tree: regions, codes", "columns with a declared hierarchy", "one an edge"),
+    "boolean": ("yes or no", "boolean columns; texts that are all true or false", "1"),
+    "date": ("days", "date columns; times that are all at midnight; texts that are all dates", "1"),
+    "datetime": ("moments", "time stamps; texts of ISO 8601 with a time", "1"),
+    "place": ("points on the globe", "never: `places` names the two columns", "up to 3"),
+}
+COORDINATES = """\
+Levels that do not occur, and edges above all records or above none, take no coordinate; two levels take one. Where
+values are missing there is one more. `coordinates` sets a limit for nominal and hierarchical attributes.
+"""
+
+
+def types_page() -> str:
+    """Return the page of types."""
+    if set(MEANT_FOR) != set(KINDS) or set(REPRESENTATIVES) != set(KINDS) or set(RECODED) != set(KINDS):
+        raise SystemExit("Every type must be described in docs/reference_tables.py, and have its representatives.")
+    parts = [TYPES_HEAD, "| Type | For | Inferred for | Coordinates |", "|---|---|---|---|"]
+    parts += [f"| `{kind}` | {' | '.join(MEANT_FOR[kind])} |" for kind in KINDS]
+    parts += ["", COORDINATES, "## Distance { #distance }", "", _first_sentences(), ""]
+    parts += ["| Type | Squared distance of two values *a* and *b*, before scaling |", "|---|---|"]
+    parts += [f"| {names} | {words} |" for names, words in _distances()]
+    parts += ["", _after_the_table(), "", "## What a group publishes { #representatives }", ""]
+    parts += ["The default comes first. The two recodings publish what stands in the last column.", ""]
+    parts += ["| Type | `representatives` | Recodings |", "|---|---|---|"]
+    for kind in KINDS:
+        choices = ", ".join(f"`{how}`" for how in REPRESENTATIVES[kind])
+        parts.append(f"| `{kind}` | {choices} | `{RECODED[kind]}` |")
+    parts += ["", *_representatives(), "", _missing_rule(), ""]
+    return "\n".join(parts)
+
+
+def _paragraphs(thing: Any) -> list[str]:
+    return re.split(r"\n\s*\n", inspect.getdoc(thing) or "")
+
+
+def _first_sentences() -> str:
+    first, second = _paragraphs(embedding)[:2]
+    return _plain(f"{first} {second.rstrip()}:")
+
+
+def _distances() -> list[tuple[str, str]]:
+    """Return the rows of the table in the docstring of shoal.tables.embedding."""
+    table = next(part for part in _paragraphs(embedding) if part.startswith("===="))
+    rows = [re.split(r"\s{2,}", line, maxsplit=1) for line in table.splitlines() if not line.startswith("==")]
+    known = {name for names, _ in rows for name in names.split(", ")}
+    if known != set(KINDS):
+        raise SystemExit("The docstring of shoal.tables.embedding must give the distance of every type.")
+    return [(", ".join(f"`{name}`" for name in names.split(", ")), _plain(words)) for names, words in rows]
+
+
+def _after_the_table() -> str:
+    paragraphs = _paragraphs(embedding)
+    at = next(i for i, part in enumerate(paragraphs) if part.startswith("===="))
+    return _plain("\n\n".join(paragraphs[at + 1 :]))
+
+
+def _representatives() -> list[str]:
+    """Return the list of representatives in the docstring of `represent`."""
+    text = (inspect.getdoc(represent) or "").split("how : str")[1].split("kind : str")[0]
+    items = [" ".join(item.split()) for item in re.split(r"\n\s+- ", text)[1:]]
+    told = {name for item in items for name in re.findall(r"\*([a-z-]+)\*", item)}
+    if told != {how for choices in REPRESENTATIVES.values() for how in choices}:
+        raise SystemExit("The docstring of represent must describe every representative.")
+    return [f"- {_plain(item)}" for item in items]
+
+
+def _missing_rule() -> str:
+    module = inspect.getmodule(represent)
+    return _plain("\n\n".join(_paragraphs(module)[1:]))
+
+
+def _plain(text: str) -> str:
+    """Return reStructuredText as Markdown: code in single backticks, powers raised."""
+    return re.sub(r"\^2\b", "²", text.replace("``", "`"))
+
+
+# --- the plan ---
+
+PLAN_HEAD = f"""\
+# The plan
+
+{NOTE.format(source="the docstring of shoal.Plan")}
+
+A plan says what is to be released and how. Its fields are the keywords of [`shoal.anonymize`](api.md#shoalanonymize)
+and [`shoal.anonymize_file`](api.md#shoalanonymize_file), the keys of a [job file](../how-to/command-line.md#job-files),
+and options of the command line. `shoal.Plan.of(..)` builds one; it is frozen, and the same plan on the same table gives
+the same release, but for the order of rows that are shuffled.
+"""
+
+JOBS = """\
+## What else a job file may say {{ #job-file }}
+
+{files} are paths, seen from the folder of the job file, or addresses of databases. {access} say how the input is read
+and where the output goes, as the options of the same names do (`to_table` is `--to-table`).
+
+sdcMicro's names are taken too:
+
+| sdcMicro | Field |
+|---|---|
+{names}
+"""
+
+
+def plan_page() -> str:
+    """Return the page of the plan."""
+    from shoal.cli.words import FLAGS
+
+    told = _attributes()
+    if set(told) != set(Plan.model_fields):
+        odd = sorted(set(told) ^ set(Plan.model_fields))
+        raise SystemExit(f"The docstring of Plan must describe every field. Look at {', '.join(odd)}.")
+    parts = [PLAN_HEAD, "| Field | Command line | Takes | Meaning |", "|---|---|---|---|"]
+    for name, field in Plan.model_fields.items():
+        flag = f"`{FLAGS[name]}`" if name in FLAGS else "job file"
+        takes, meaning = (_cell(words) for words in told[name])
+        takes = re.sub(r"\{[^}]*\}", r"`\g<0>`", takes)  # braces of their own would be taken for attributes of the cell
+        default = f" Default: `{_default(field.default)}`." if field.default not in ((), {}, None) else ""
+        parts.append(f"| `{name}` | {flag} | {takes} | {meaning}{default} |")
+    names = "\n".join(f"| `{theirs}` | `{ours}` |" for theirs, ours in SDCMICRO.items())
+    listed = [", ".join(f"`{key}`" for key in keys) for keys in (JOB_KEYS, ACCESS_KEYS)]
+    return "\n".join([*parts, "", JOBS.format(files=listed[0], access=listed[1], names=names)])
+
+
+def _default(value: Any) -> str:
+    return f'"{value}"' if isinstance(value, str) else repr(value)
+
+
+def _attributes() -> dict[str, tuple[str, str]]:
+    """Return, of each field, its type in words and its meaning, out of the numpydoc section Attributes."""
+    section = (inspect.getdoc(Plan) or "").split("Attributes\n----------\n")[1]
+    found: dict[str, tuple[str, str]] = {}
+    for item in re.split(r"\n(?=\S)", section):
+        head, _, body = item.partition("\n")
+        names, _, words = head.partition(" : ")
+        meaning = " ".join(body.split())
+        found.update(dict.fromkeys(names.split(", "), (words, meaning)))
+    return found
+
+
+def _cell(text: str) -> str:
+    """Return text for a cell of a table: roles of Sphinx are code."""
+    return _plain(re.sub(r":\w+:`~?([^`]+)`", r"`\1`", text)).replace("|", "\\|")
+
+
+# --- the command line ---
+
+COMMANDS_HEAD = f"""\
+# Command line
+
+{NOTE.format(source="the help of the commands")}
+
+What `shoal COMMAND --help` says. [Use the command line](../how-to/command-line.md) shows how the commands are used.
+"""
+
+
+def command_line_page() -> str:
+    """Return the page of commands and their options."""
+    from typer.main import get_command
+
+    from shoal.cli.app import app
+
+    group: Any = get_command(app)
+    parts = [COMMANDS_HEAD]
+    for name, command in group.commands.items():
+        parts += [f"## shoal {name} {{ #{name} }}", "", _markup(inspect.cleandoc(command.help or "")), ""]
+        panels: dict[str, list[str]] = {}
+        for parameter in command.params:
+            if parameter.name == "help" or getattr(parameter, "hidden", False):
+                continue
+            panel = getattr(parameter, "rich_help_panel", None) or "Options"
+            panels.setdefault("" if parameter.param_type_name == "argument" else panel, []).append(_row(parameter))
+        for panel, rows in panels.items():
+            parts += [f"**{panel}**", ""] if panel else []
+            parts += ["| Option | Meaning |" if panel else "| Argument | Meaning |", "|---|---|", *rows, ""]
+    return "\n".join(parts)
+
+
+def _row(parameter: Any) -> str:
+    shown = parameter.metavar if parameter.param_type_name == "argument" else ", ".join(parameter.opts)
+    takes = "" if parameter.param_type_name == "argument" or parameter.is_flag else f" {parameter.metavar or '..'}"
+    meaning = _markup(parameter.help or "").replace("|", "\\|").replace("\n", " ")
+    return f"| `{shown or parameter.name}{takes}` | {meaning} |"
+
+
+def _markup(text: str) -> str:
+    """Return Rich's markup as Markdown."""
+    text = re.sub(r"\[(cyan|green)\](.*?)\[/\1\]", r"`\2`", text)
+    text = re.sub(r"\[bold\](.*?)\[/bold\]", r"**\1**", text)
+    return re.sub(r"\[/?(?:dim|bold|cyan|green)\]", "", text).replace("\\[", "[")

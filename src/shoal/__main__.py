@@ -1,0 +1,8 @@
+"""``python -m shoal`` is the command ``shoal``."""
+
+from __future__ import annotations
+
+from shoal.cli import main
+
+if __name__ == "__main__":
+    main()

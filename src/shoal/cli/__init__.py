@@ -1,0 +1,16 @@
+"""The command line: ``shoal anonymize people.csv -k 5 -o release.csv``.
+
+Exit codes: 0 done, 1 refused because a guarantee does not hold, 2 wrong usage or input, 3 a defect of Shoal, 130
+stopped by Ctrl-C. What a command is for goes to standard output, everything else to standard error.
+"""
+
+from __future__ import annotations
+
+__all__ = ["main"]
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line; `arguments` are those of the process if not given."""
+    from shoal.cli.app import app
+
+    app(args=arguments, prog_name="shoal")

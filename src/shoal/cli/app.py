@@ -1,0 +1,75 @@
+"""All commands under one name."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from shoal.cli.anonymize import EXAMPLES as ANONYMIZE
+from shoal.cli.anonymize import anonymize
+from shoal.cli.compare import EXAMPLES as COMPARE
+from shoal.cli.compare import compare
+from shoal.cli.demo import EXAMPLES as DEMO
+from shoal.cli.demo import demo
+from shoal.cli.methods import EXAMPLES as METHODS
+from shoal.cli.methods import methods
+from shoal.cli.verify import EXAMPLES as VERIFY
+from shoal.cli.verify import verify
+
+EXAMPLES = """
+[bold]Examples[/bold]
+
+[dim]See it work on an invented survey:[/dim]
+
+[cyan]shoal demo[/cyan]
+
+[dim]Publish a table, with a report for whoever must agree:[/dim]
+
+[cyan]shoal anonymize people.csv -k 5 -o release.csv --id name --qi age,zip,income --report report.html[/cyan]
+
+[dim]Repeat the audit later, and find out which method loses least:[/dim]
+
+[cyan]shoal verify release.csv[/cyan]
+
+[cyan]shoal compare people.csv -k 3 -k 10 --qi age,income[/cyan]
+
+[dim]Exit codes: 0 done, 1 refused because a guarantee does not hold, 2 wrong usage or input.[/dim]
+"""
+
+app = typer.Typer(
+    name="shoal",
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=EXAMPLES,
+)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        import shoal
+
+        typer.echo(f"shoal {shoal.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def shoal(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Publish tables about people without giving anyone away.
+
+    Every record is hidden in a group of at least [bold]k[/bold] look-alikes that publish the same values.
+    """
+
+
+app.command(epilog=ANONYMIZE)(anonymize)
+app.command(epilog=VERIFY)(verify)
+app.command(epilog=COMPARE)(compare)
+app.command(epilog=METHODS)(methods)
+app.command(epilog=DEMO)(demo)

@@ -1,0 +1,147 @@
+"""``shoal demo``: an invented survey, anonymised, with everything that a real one would get."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from shoal.cli import options as o
+from shoal.cli import shows
+from shoal.cli.shell import Shell, current, guarded
+from shoal.errors import DisclosureWarning, ShoalError
+
+if TYPE_CHECKING:
+    from shoal.release.release import Release
+
+EXAMPLES = """
+[bold]Examples[/bold]
+
+[cyan]shoal demo[/cyan]
+
+[cyan]shoal demo --out /tmp/survey --force[/cyan]
+"""
+K = 5
+ROWS = 1000
+COLUMNS = ("person_id", "birth_date", "sex", "postcode", "education", "income", "diagnosis")
+WIDE = 79  # characters that all of them take
+FILES = ("survey.csv", "release.csv", "release.csv.manifest.json", "report.html")
+
+
+@guarded
+def demo(
+    out: Annotated[str, typer.Option("--out", metavar="DIR", help="Where the files go.")] = "shoal-demo",
+    force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
+    quiet: o.Quiet = False,
+    verbose: o.Verbose = False,
+) -> None:
+    """Anonymise an invented survey and show what comes out."""
+    shell = current()
+    folder = Path(out)
+    start = time.perf_counter()
+    _make_room(folder, force)
+    _write_survey(folder / "survey.csv", force)
+    with shows.bars(shell) as bar, shows.compiling_said(shell), warnings.catch_warnings():
+        warnings.simplefilter("ignore", DisclosureWarning)
+        release = _released(folder, force, bar("working"))
+    _tell(shell, release, folder, time.perf_counter() - start)
+
+
+def _make_room(folder: Path, force: bool) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ShoalError(f"The folder {folder} must be there or be made. Got: {error.strerror}.") from None
+    taken = [name for name in FILES if (folder / name).exists()]
+    if taken and not force:
+        raise ShoalError(
+            f"The demo must not replace files. Got {', '.join(taken)} in {folder}; nothing was changed.",
+            "name another folder (--out), or add --force.",
+        )
+
+
+def _write_survey(path: Path, force: bool) -> None:
+    import pyarrow as pa
+
+    from shoal.datasets.survey import survey
+    from shoal.io import write
+
+    drawn = survey(ROWS)
+    write(pa.table({name: drawn[name] for name in COLUMNS}), path, force=force)
+
+
+def _released(folder: Path, force: bool, progress: Any) -> Release:
+    from shoal.datasets.survey import EDUCATION
+    from shoal.release.files import anonymize_file
+
+    return anonymize_file(
+        folder / "survey.csv",
+        folder / "release.csv",
+        k=K,
+        identifiers=["person_id"],
+        quasi_identifiers=["birth_date", "sex", "postcode", "education", "income"],
+        sensitive_attributes=["diagnosis"],
+        levels={"education": EDUCATION},
+        hierarchies={"postcode": "prefixes"},
+        manifest=folder / "release.csv.manifest.json",
+        report=folder / "report.html",
+        force=force,
+        progress=progress,
+    )
+
+
+def _tell(shell: Shell, release: Release, folder: Path, seconds: float) -> None:
+    source = release.source
+    if source is None:
+        return
+    rows = _telling_group(release)
+    before = COLUMNS if shell.out.width >= WIDE else tuple(n for n in COLUMNS if n not in ("person_id", "education"))
+    after = tuple(name for name in before if name != "person_id")
+    shell.show(
+        Text.assemble(
+            (f"{release.rows_in:,} people answered a health survey. ", "bold"),
+            "(Nobody in it exists.) Here are five of them. Who knows when a neighbour was born, and where she lives, "
+            "finds her row, her income and her illness:",
+        ),
+        "",
+        _people(source.table.take(rows), before, "red"),
+        "",
+        Text.assemble(
+            (f"The same five, published with k = {K}. ", "bold"),
+            "They share what others may know, so nobody can tell which row is whose:",
+        ),
+        "",
+        _people(release.table.take(rows), after, "green"),
+        "",
+        shows.summary(release, [str(folder / name) for name in FILES], seconds),
+        "",
+        Text.assemble("Open ", ((folder / "report.html").resolve().as_uri(), "bold cyan"), " in a browser."),
+        Text.assemble("Repeat the audit with ", (f"shoal verify {folder / 'release.csv'}", "bold cyan"), "."),
+        Text.assemble("Your own table: ", ("shoal anonymize people.csv -k 5 -o release.csv --dry-run", "bold cyan")),
+    )
+
+
+def _telling_group(release: Release) -> list[int]:
+    """Return the rows of the first group of five whose sensitive values differ most."""
+    import numpy as np
+
+    illness = release.table.column("diagnosis").to_pylist()
+    best: list[int] = []
+    for label in np.flatnonzero(np.bincount(release.labels) == K):
+        rows = np.flatnonzero(release.labels == label).tolist()
+        if len({illness[row] for row in rows}) > len({illness[row] for row in best}):
+            best = rows
+    return best or list(range(K))
+
+
+def _people(table: Any, names: tuple[str, ...], style: str) -> Table:
+    shown = shows.plain_table(*names, numbers=("income",))
+    styles = {name: "" if name in ("person_id", "diagnosis") else style for name in names}
+    for row in table.select(list(names)).to_pylist():
+        shown.add_row(*(Text(row[name] or "-", style=styles[name]) for name in names))
+    return shown

@@ -1,0 +1,96 @@
+"""``shoal methods``: every way to make groups."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.padding import Padding
+from rich.text import Text
+
+from shoal.cli import options as o
+from shoal.cli import shows
+from shoal.cli.shell import current, guarded
+
+if TYPE_CHECKING:
+    from shoal.partitioning.registry import Method, Refinement
+
+EXAMPLES = """
+[bold]Examples[/bold]
+
+[cyan]shoal methods[/cyan]
+
+[dim]One of them, with its options and its paper:[/dim]
+
+[cyan]shoal methods 'mdav*'[/cyan]
+
+[cyan]shoal methods --json | jq -r '.methods[].name'[/cyan]
+"""
+
+
+@guarded
+def methods(
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="One method only, in full.")] = None,
+    json: o.Json = False,
+    quiet: o.Quiet = False,
+    verbose: o.Verbose = False,
+) -> None:
+    """List the methods and refinements, with what they cost and their options."""
+    from shoal.partitioning.registry import METHODS, REFINEMENTS, find
+
+    found = METHODS if name is None else (find(name),)
+    refinements = REFINEMENTS if name is None else ()
+    if json:
+        shows.print_json(
+            {"methods": [_facts(one) for one in found], "refinements": [_facts(one) for one in refinements]}
+        )
+        return
+    shell = current()
+    if name is not None:
+        shell.show(*_in_full(found[0]))
+        return
+    shell.show(Text("Methods (--method)", style="bold"), "", shows.pairs([(m.name, _in_short(m)) for m in found]))
+    shell.show("", Text("Refinements (--refine)", style="bold"), "")
+    shell.show(shows.pairs([(r.name, _in_short(r)) for r in refinements]))
+
+
+def _in_short(one: Method | Refinement) -> Text:
+    text = Text(one.summary)
+    cost = getattr(one, "cost", "")
+    if cost:
+        text.append(f"\n{cost}", style="dim")
+    if one.options:
+        told = ", ".join(f"{option.name} ({option.default})" for option in one.options)
+        text.append(f"\noptions: {told}", style="cyan")
+    return text
+
+
+def _in_full(method: Method) -> list[Any]:
+    rows: list[tuple[str, Any]] = [("paper", method.paper), ("cost", method.cost)]
+    traits = [
+        words
+        for words, holds in (
+            ("uses several threads", method.parallel),
+            ("one coordinate only", method.univariate),
+            ("draws at random: --seed", method.random),
+        )
+        if holds
+    ]
+    if traits:
+        rows.append(("", "; ".join(traits)))
+    for option in method.options:
+        words = Text.assemble(f"{option.summary}\n", (f"{option.domain}; default {option.default}", "dim"))
+        rows.append((f"--option {option.name}=", words))
+    return [Text.assemble((method.name, "bold"), f": {method.summary}"), Padding(shows.pairs(rows), (1, 0, 0, 2))]
+
+
+def _facts(one: Method | Refinement) -> dict[str, Any]:
+    facts: dict[str, Any] = {"name": one.name, "summary": one.summary, "paper": one.paper}
+    for trait in ("cost", "parallel", "univariate", "random"):
+        if hasattr(one, trait):
+            facts[trait] = getattr(one, trait)
+    facts["options"] = [
+        {"name": option.name, "default": option.default, "allowed": option.domain, "summary": option.summary}
+        for option in one.options
+    ]
+    return facts

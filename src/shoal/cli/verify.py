@@ -1,0 +1,154 @@
+"""``shoal verify``: the k that holds in a published file, by itself or against its manifest."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.text import Text
+
+from shoal.cli import asked, shows
+from shoal.cli import options as o
+from shoal.cli.shell import REFUSED, current, guarded
+from shoal.cli.task import manifest_beside
+from shoal.errors import OptionError
+
+if TYPE_CHECKING:
+    from shoal.io import Source
+    from shoal.privacy.audit import Audit
+
+EXAMPLES = """
+[bold]Examples[/bold]
+
+[dim]With release.csv.manifest.json, if it lies beside it:[/dim]
+
+[cyan]shoal verify release.csv[/cyan]
+
+[cyan]shoal verify release.csv --manifest release.json[/cyan]
+
+[dim]Any table, whoever made it:[/dim]
+
+[cyan]shoal verify other.csv --qi age,zip,sex -k 5[/cyan]
+
+[dim]Exit code 1: the wanted k does not hold, or the file is not the one that was released.[/dim]
+"""
+
+File = Annotated[str, typer.Argument(metavar="FILE", help="The published file or database.")]
+Manifest = Annotated[
+    str | None, typer.Option("--manifest", metavar="M", help="Default: FILE.manifest.json, if it is there.")
+]
+Qi = Annotated[
+    list[str] | None,
+    typer.Option("--qi", metavar="COL", help="Quasi-identifier. Default: those of the manifest, or all columns."),
+]
+K = Annotated[int | None, typer.Option("-k", metavar="K", help="What is wanted. Default: that of the manifest.")]
+Unit = Annotated[str | None, typer.Option("--unit", metavar="COL", help="k counts different values of this column.")]
+
+
+@guarded
+def verify(
+    source: File,
+    manifest: Manifest = None,
+    qi: Qi = None,
+    k: K = None,
+    unit: Unit = None,
+    from_: o.From = None,
+    table: o.Table = None,
+    query: o.Query = None,
+    sheet: o.Sheet = None,
+    delimiter: o.Delimiter = None,
+    encoding: o.Encoding = None,
+    decimal: o.Decimal = None,
+    json: o.Json = False,
+    quiet: o.Quiet = False,
+    verbose: o.Verbose = False,
+) -> None:
+    """Count the [bold]k[/bold] that holds in a table, as it is published.
+
+    Rows are alike if all their quasi-identifiers are; missing values are like each other only.
+    """
+    names = asked.names(qi)
+    if manifest is not None and (names or unit is not None):
+        raise OptionError("The manifest says what the quasi-identifiers are. Got --qi or --unit beside it.")
+    with shows.bars(current()) as bar:
+        found = asked.read_source(source, asked.reading(locals(), {}), bar("reading"))
+    if manifest is None and not names and unit is None:
+        manifest = _beside(source, from_)
+    if manifest is not None:
+        audit, checks = _against(found, manifest, k)
+    else:
+        from shoal.privacy.audit import verify as counted
+
+        audit, checks = counted(found.table, names or None, k, unit=unit), []
+        if not names:
+            current().note("No --qi was given: all columns are taken for quasi-identifiers.")
+    holds = all(passed for _, passed in checks) if checks else audit.holds
+    if json:
+        shows.print_json(_facts(found, audit, checks, holds))
+    current().show(_shown(found, audit, checks, manifest))
+    if not holds:
+        wanted = next((words for words, passed in checks if not passed), f"k = {audit.wanted}")
+        current().fail(f"{found.name}: {wanted} does not hold.")
+        raise typer.Exit(REFUSED)
+
+
+def _beside(source: str, format: str | None) -> str | None:
+    path = manifest_beside(source, format)
+    return path if path is not None and os.path.isfile(path) else None
+
+
+def _against(source: Source, manifest: str, k: int | None) -> tuple[Audit, list[tuple[str, bool]]]:
+    """Return the audit of all quasi-identifiers, and what was checked: the hash, and k in every block."""
+    from shoal.privacy.audit import audit
+    from shoal.release.files import read_manifest, verify_file
+
+    said = read_manifest(manifest)
+    found = verify_file(source, manifest)
+    compared = bool((said.get("output") or {}).get("sha256") and source.sha256)
+    checks = [("the SHA-256 of the manifest", True)] if compared else []
+    wanted = said["k"]["wanted"] if k is None else k
+    blocks = said["k"]["blocks"]
+    strata = [name for name in said["quasi_identifiers"] if not any(name in block for block in blocks)]
+    for block in blocks:
+        held = audit(source.table, [*block, *strata], wanted)
+        where = f" within {', '.join(block)}" if len(blocks) > 1 else ""
+        checks.append((f"k = {wanted}{where}", held.holds))
+    return audit(source.table, said["quasi_identifiers"], wanted) if k is not None else found, checks
+
+
+def _shown(source: Source, found: Audit, checks: list[tuple[str, bool]], manifest: str | None) -> Any:
+    held = f"k = {found.k}" if found.k_units is None else f"k = {found.k_units} in units, {found.k} in rows"
+    good = found.holds or (bool(checks) and all(passed for _, passed in checks))
+    rows: list[tuple[str, Any]] = [
+        ("file", Text(source.name, style="bold")),
+        ("rows", f"{found.rows:,} in {found.classes:,} groups of equal rows"),
+        ("holds", Text(held, style="green" if good else "red")),
+    ]
+    if found.wanted is not None:
+        below = f"{found.classes_below:,} groups, {found.rows_below:,} rows" if found.classes_below else "none"
+        rows.append((f"below {found.wanted}", below))
+    sizes = sorted(found.sizes.items())
+    told = ", ".join(f"{count:,} of {size:,}" for size, count in sizes[:5]) + (", .." if len(sizes) > 5 else "")
+    rows.append(("groups", told))
+    if manifest is not None:
+        rows.append(("manifest", Text(manifest)))
+    for words, passed in checks:
+        said = Text(f"{words}: holds", "green") if passed else Text(f"{words}: does not hold", "red")
+        rows.append(("checked", said))
+    return shows.pairs(rows)
+
+
+def _facts(source: Source, found: Audit, checks: list[tuple[str, bool]], holds: bool) -> dict[str, Any]:
+    return {
+        "file": source.name,
+        "sha256": source.sha256,
+        "rows": found.rows,
+        "groups": found.classes,
+        "k": {"wanted": found.wanted, "held": found.k, "held_in_units": found.k_units},
+        "groups_below": found.classes_below,
+        "rows_below": found.rows_below,
+        "group_sizes": {str(size): count for size, count in found.sizes.items()},
+        "checks": [{"what": words, "holds": passed} for words, passed in checks],
+        "holds": holds,
+    }

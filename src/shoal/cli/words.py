@@ -1,0 +1,68 @@
+"""What the library says in Python's words, said with the options of the command line."""
+
+from __future__ import annotations
+
+import re
+
+# Fields of a plan and their options.
+FLAGS = {
+    "k": "-k",
+    "quasi_identifiers": "--qi",
+    "sensitive_attributes": "--sensitive",
+    "identifiers": "--id",
+    "other": "--other",
+    "weight": "--weight",
+    "unit": "--unit",
+    "stratum": "--stratum",
+    "places": "--place",
+    "types": "--type",
+    "levels": "--levels",
+    "hierarchies": "--hierarchy",
+    "importance": "--importance",
+    "representatives": "--representative",
+    "digits": "--digits",
+    "formats": "--format",
+    "missing": "--missing",
+    "missing_values": "--na",
+    "release": "--release",
+    "blocks": "--blocks",
+    "small_strata": "--small-strata",
+    "method": "--method",
+    "options": "--option",
+    "refine": "--refine",
+    "time_limit": "--time-limit",
+    "random_state": "--seed",
+    "n_jobs": "--jobs",
+    "shuffle": "--shuffle",
+    "name_of_table": "--to-table",
+}
+_FIELD = "|".join(sorted(FLAGS, key=len, reverse=True))
+_RULES: tuple[tuple[str, str], ...] = (
+    # {'age': 'nominal'}, {'age': [lowest, .., highest]}
+    (rf"\b({_FIELD})=\{{'([^']*)': '([^']*)'\}}", r"<\1> '\2=\3'"),
+    (rf"\b({_FIELD})=\{{'([^']*)': \[(.*?), \.\., (.*?)\]\}}", r"<\1> '\2=\3,..,\4'"),
+    (rf"\b({_FIELD})=\{{\.\.: '([^']*)'\}}", r"<\1> 'COLUMN=\2'"),
+    # ['age'], [('lat', 'lon')], [..]
+    (rf"\b({_FIELD})=\[\('([^']*)', '([^']*)'\)\] \(--[^)]*\)", r"<\1> \2,\3"),
+    (rf"\b({_FIELD})=\['([^']*)'\]", r"<\1> '\2'"),
+    (rf"\b({_FIELD})=\[\.\.\]", r"<\1>"),
+    (rf"\b({_FIELD})='([^']*)'", r"<\1> \2"),
+    (rf"\b({_FIELD})=(?=[ ,.])", r"<\1>"),
+    (rf"The '({_FIELD})'(?: option)?(?: of (?:a plan|anonymize|partition|verify))?(?=[ ,])", r"The option <\1>"),
+    (rf"two roles: ({_FIELD}) and ({_FIELD})\b", r"two roles: <\1> and <\2>"),
+    (rf"(?:with|to) ({_FIELD})\b(?=[.(]| \(--)", r"with <\1>"),
+)
+
+
+def in_words_of_the_command_line(message: str) -> str:
+    """Return a message of the library with the options of the command line in place of Python's names."""
+    for pattern, words in _RULES:
+        message = re.sub(pattern, words, message)
+    message = re.sub(r"<(\w+)>", lambda found: FLAGS.get(found[1], found[0]), message)
+    # Where the library has said both, one of them is left.
+    message = re.sub(r"(--[\w-]+)((?: '[^']*')?(?: drops it)?) \(\1[^)]*\)", r"\1\2", message)
+    message = re.sub(r"(--qi|--force) \(\1[^)]*\)", r"\1", message)
+    message = re.sub(r"\bpass force \(--force\)", "add --force", message)
+    message = message.replace("The 'source'", "The input").replace("The 'output'", "The output")
+    message = message.replace("or say format='csv'", "or say --from csv (--to csv for the output)")
+    return message.replace("shoal.methods() lists", "'shoal methods' lists").replace("; see shoal.Plan.", ".")

@@ -1,0 +1,233 @@
+"""The two doors: :func:`read` and :func:`write`."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import TYPE_CHECKING, Any
+
+from shoal.errors import DataError, OptionError, ShoalError
+from shoal.io.files import cannot_write, checked_input, checked_target, draft, stamp
+from shoal.io.formats import FORMATS, Format, Place, locate
+from shoal.io.source import Reading, Source, Writing, Written
+from shoal.progress import Progress, part, throttled
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["read", "write"]
+
+Check = Callable[[Source], None]
+
+
+def read(
+    source: str | os.PathLike[str],
+    *,
+    format: str | None = None,
+    table: str | None = None,
+    query: str | None = None,
+    sheet: str | int | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    decimal: str | None = None,
+    quote: str | None = None,
+    progress: Progress | None = None,
+) -> Source:
+    """Read a table from a file or a database.
+
+    Parameters
+    ----------
+    source : path or address
+        A file whose suffix says its format, ``sqlite:///people.db``, ``duckdb:///people.duckdb``,
+        ``postgresql://user@host/database``, or ``-`` for CSV from standard input.
+    format : str, optional
+        The format, where the suffix does not say it.
+    table, query : str, optional
+        What to read from a database: a table (``schema.table``; ``"odd.name"`` in double quotes) or what a
+        query gives. The query can change nothing. Without either, a database must have one table.
+    sheet : str or int, optional
+        The name or position (from 0) of the sheet of a workbook. Default is the first.
+    delimiter, encoding, decimal, quote : str, optional
+        Of a CSV file. Default is what the file looks like. ``quote=''`` means that there is no quoting.
+    progress : callable, optional
+        Is given the fraction that is done.
+
+    Returns
+    -------
+    Source
+    """
+    place = locate(source, format, "source")
+    report = throttled(progress)
+    csv_options = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal, "quote": quote}
+    _refuse_foreign_options(place.format, {"table": table, "query": query}, {"sheet": sheet}, csv_options)
+    if place.format.database:
+        if place.path is not None:
+            checked_input(place.path)
+        found: Source = _module(place.format).read(place, table=table, query=query, progress=report)
+        return found
+    with _on_disk(place) as path:
+        options: dict[str, Any] = {**csv_options, "sheet": sheet, "progress": report}
+        name = "standard input" if place.standard else str(place.path)
+        return _read_file(Reading(path, place.format.name, name, place.suffix, place.compression, **options))
+
+
+def write(
+    table: pa.Table,
+    target: str | os.PathLike[str],
+    *,
+    like: Source | None = None,
+    check: Check | None = None,
+    format: str | None = None,
+    name_of_table: str | None = None,
+    force: bool = False,
+    progress: Progress | None = None,
+) -> Written:
+    """Write a table to a file or a database, whole or not at all.
+
+    The table is written beside the target, read again from the disk, compared with what was to be written
+    and handed to `check`; only then it gets its name. In a database the same happens within one transaction.
+    Whatever goes wrong, and whenever, the target is as it was before.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        The table.
+    target : path or address
+        As for :func:`read`; ``-`` is CSV to standard output. A symbolic link stays: the file that it points
+        to is written.
+    like : Source, optional
+        What the table came from: dialect, encoding, labels and compression are taken from there, as far as
+        the format of the target has them.
+    check : callable, optional
+        Is given the :class:`Source` that was read again; an exception of it stops everything.
+    format : str, optional
+        The format, where the suffix does not say it.
+    name_of_table : str, optional
+        The table of a database. Default for SQLite and DuckDB is the name of the file.
+    force : bool, default False
+        Whether a file or a table that is there is replaced.
+    progress : callable, optional
+        Is given the fraction that is done.
+
+    Returns
+    -------
+    Written
+    """
+    place = locate(target, format, "target")
+    report = throttled(progress)
+    if len(set(table.column_names)) != len(table.column_names) or "" in table.column_names:
+        raise DataError("The columns of a table that is written must have different, non-empty names. Got others.")
+    checked = check if check is not None else _no_check
+    if place.format.database:
+        module = _module(place.format)
+        done: Written = module.write(
+            table, place, name=name_of_table, like=like, check=checked, force=force, progress=report
+        )
+        return done
+    if name_of_table is not None:
+        raise OptionError(f"The 'name_of_table' must be given for databases only. Got it for {place.format.name}.")
+    if place.standard:
+        return _to_standard_output(table, place, like, checked, report)
+    return _to_file(table, place, like, checked, force, report)
+
+
+def _to_file(
+    table: pa.Table, place: Place, like: Source | None, check: Check, force: bool, report: Progress
+) -> Written:
+    if place.path is None:
+        raise OptionError("The 'target' must be a path. Got none.")
+    path = checked_target(place.path, force)
+    with draft(path) as beside:
+        job = Writing(beside.path, place.format.name, str(place.path), place.suffix, place.compression, like, report)
+        written = _written(table, job, check)
+        beside.publish(force)
+    report(1.0)
+    return written
+
+
+def _written(table: pa.Table, job: Writing, check: Check) -> Written:
+    """Write a file, read it again, compare and check it."""
+    report = job.progress
+    module = _module(FORMATS[job.format])
+    try:
+        expected = module.write(table, replace(job, progress=part(report, 0.0, 0.5)))
+    except OSError as error:
+        raise cannot_write(Path(job.name), error) from None
+    reading = Reading(job.path, job.format, job.name, job.suffix, job.compression, **expected.options)
+    again = _read_file(replace(reading, progress=part(report, 0.5, 0.9)))
+    import_module("shoal.io.comparison").compare(expected.table, again.table, job.name)
+    check(again)
+    return Written(job.name, again.sha256, table.num_rows, os.stat(job.path).st_size, expected.notes)
+
+
+def _read_file(job: Reading) -> Source:
+    checked_input(job.path)
+    before = stamp(job.path)
+    found: Source = _module(FORMATS[job.format]).read(job)
+    if stamp(job.path) != before:
+        raise DataError(f"The file {job.name} must not change while it is read. Got a change.", "read it again.")
+    return found
+
+
+def _to_standard_output(table: pa.Table, place: Place, like: Source | None, check: Check, report: Progress) -> Written:
+    """Write to a nameless file first: nothing leaves before it was checked."""
+    with TemporaryFile() as file:
+        path = Path(f"/dev/fd/{file.fileno()}")
+        job = Writing(path, place.format.name, "standard output", place.suffix, None, like, report)
+        written = _written(table, job, check)
+        file.seek(0)
+        try:
+            shutil.copyfileobj(file, sys.stdout.buffer)
+            sys.stdout.buffer.flush()
+        except OSError as error:
+            raise cannot_write(Path("-"), error) from None
+    return replace(written, sha256=None)
+
+
+@contextmanager
+def _on_disk(place: Place) -> Iterator[Path]:
+    """Give a path that can be read more than once; a pipe is copied to a nameless file."""
+    if place.path is not None and not place.path.is_fifo():
+        yield place.path
+        return
+    with TemporaryFile() as file:
+        if place.path is None:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+        else:
+            with open(place.path, "rb") as pipe:
+                shutil.copyfileobj(pipe, file)
+        file.flush()
+        yield Path(f"/dev/fd/{file.fileno()}")
+
+
+def _refuse_foreign_options(found: Format, sql: dict[str, Any], sheet: dict[str, Any], csv: dict[str, Any]) -> None:
+    """Refuse what was said and would be ignored."""
+    foreign = [
+        *((option, "databases") for option in sql if sql[option] is not None and not found.database),
+        *((option, "workbooks") for option in sheet if sheet[option] is not None and found.name != "excel"),
+        *((option, "CSV files") for option in csv if csv[option] is not None and found.name != "csv"),
+    ]
+    for option, what in foreign:
+        raise OptionError(
+            f"The {option!r} option of read must be given for {what} only. Got the format {found.name!r}."
+        )
+    if sql["table"] is not None and sql["query"] is not None:
+        raise OptionError("Only one of 'table' and 'query' must be given to read. Got both.")
+
+
+def _no_check(_: Source) -> None:
+    """Check nothing."""
+
+
+def _module(format: Format) -> Any:
+    try:
+        return import_module(format.module)
+    except ImportError as error:
+        raise ShoalError(f"The format {format.name!r} needs a package that is not there: {error.name}.") from None

@@ -1,0 +1,91 @@
+"""Parquet and Arrow IPC: every type, the metadata of schema and columns, and the compression of Parquet are kept."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from shoal.errors import DataError
+from shoal.io.files import sha256_of
+from shoal.io.source import Expected, Reading, Source, Writing
+from shoal.progress import part
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["read", "write"]
+
+_MAGIC = b"ARROW1"
+
+
+def read(job: Reading) -> Source:
+    """Read a Parquet file, or an Arrow file or stream."""
+    import pyarrow as pa
+
+    digest = sha256_of(job.path, part(job.progress, 0.0, 0.3))
+    compression: str | None = None
+    try:
+        if job.format == "parquet":
+            table, compression = _parquet(job)
+        else:
+            table = _arrow(job)
+        table.validate()
+    except (pa.ArrowException, OSError, ValueError):
+        # Arrow may quote the file in its message: it stays here.
+        raise DataError(
+            f"The file {job.name} must be a whole {job.format} file. Got one that is damaged or of another format.",
+            "if it is of another format, say which with format=.",
+        ) from None
+    if len(set(table.column_names)) != table.num_columns:
+        raise DataError(f"The columns of {job.name} must have different names. Got a name twice.")
+    job.progress(1.0)
+    notes = () if compression is None else (f"compression: {compression.lower()} (detected)",)
+    return Source(table, False, job.format, None, digest, job.name, notes, compression)
+
+
+def _parquet(job: Reading) -> tuple[pa.Table, str | None]:
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(job.path) as file:
+        compression = None
+        if file.metadata.num_row_groups and file.metadata.num_columns:
+            compression = str(file.metadata.row_group(0).column(0).compression)
+        return file.read(), compression
+
+
+def _arrow(job: Reading) -> pa.Table:
+    import pyarrow as pa
+
+    # Not mapped into memory: the table must not change when the file does.
+    with pa.OSFile(str(job.path), "rb") as file:
+        magic = file.read(len(_MAGIC))
+        file.seek(0)
+        reader: Any = pa.ipc.open_file(file) if magic == _MAGIC else pa.ipc.open_stream(file)
+        return reader.read_all()
+
+
+def write(table: pa.Table, job: Writing) -> Expected:
+    """Write Parquet with the compression of `job.like`, or an Arrow file."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        if job.format == "parquet":
+            known = job.like.compression if job.like is not None and job.like.format == "parquet" else None
+            names = {"UNCOMPRESSED": "none", "LZ4_RAW": "lz4"}
+            compression = names.get(known or "SNAPPY", known or "SNAPPY")
+            pq.write_table(table, job.path, compression=compression)
+        else:
+            # Feather files are compressed by custom, plain Arrow files are made to be mapped into memory.
+            options = pa.ipc.IpcWriteOptions(compression="lz4" if job.suffix == ".feather" else None)
+            with pa.OSFile(str(job.path), "wb") as file, pa.ipc.new_file(file, table.schema, options=options) as writer:
+                # Categories of one column must be numbered alike in all chunks.
+                writer.write_table(table.unify_dictionaries())
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
+        kinds = (
+            ", ".join(sorted({str(kind) for kind in table.schema.types if pa.types.is_nested(kind)})) or "one of them"
+        )
+        raise DataError(
+            f"The types of all columns must be ones that {job.format} can hold. Got one that it cannot ({kinds})."
+        ) from None
+    job.progress(1.0)
+    return Expected(table)

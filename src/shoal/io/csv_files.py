@@ -1,0 +1,240 @@
+"""CSV: every field as the text that is written, read by Arrow, checked by us.
+
+A null is an empty field without quotes; ``""`` is an empty text. Rows of another length than the header, names
+that are empty or occur twice, NUL characters and quotes that are never closed are refused with their line.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from shoal.errors import DataError, OptionError
+from shoal.io.csv_dialect import SAMPLE, codec, detect, records
+from shoal.io.csv_stream import CsvStream, NulError, UndecodableError, encodings
+from shoal.io.csv_writer import write
+from shoal.io.source import Dialect, Reading, Source
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["read", "write"]
+
+_BLOCK = 2**22
+_LARGEST = 2**31 - 1
+_NEWLINES = {"\n": "LF", "\r\n": "CRLF", "\r": "CR"}
+_DELIMITERS = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "bar"}
+
+
+def read(job: Reading) -> Source:
+    """Read a CSV file, compressed or not."""
+    _check_options(job)
+    with _damage_said(job):
+        tried, declared = encodings(job.path, job.compression)
+    if job.encoding is not None:
+        given = codec(job.encoding)
+        # "utf-16" alone means that a mark says which half of a character comes first.
+        declared = declared and tried[0].startswith(given)
+        if not declared:
+            tried = ({"utf-16": "utf-16-le", "utf-32": "utf-32-le"}.get(given, given),)
+    for encoding in tried:
+        try:
+            with _damage_said(job):
+                return _read_as(job, encoding, declared)
+        except UndecodableError:
+            continue
+        except NulError:
+            raise DataError(
+                f"The CSV file {job.name} must not have NUL characters. Got at least one.",
+                "if it is written in UTF-16 without a byte order mark, pass encoding='utf-16-le'; "
+                "if it is a file of another format, pass format=.",
+            ) from None
+    raise DataError(
+        f"The CSV file {job.name} must be written in the encoding {tried[0]}. Got bytes that it does not have.",
+        "pass the encoding that the file was written in, for example encoding='cp1252'.",
+    )
+
+
+def _check_options(job: Reading) -> None:
+    for option, value, allowed in (
+        ("delimiter", job.delimiter, "one character other than a quote or a line end"),
+        ("quote", job.quote, "one character, or '' for no quoting"),
+        ("decimal", job.decimal, "'.' or ','"),
+    ):
+        if value is None or (option == "quote" and value == ""):
+            continue
+        fine = isinstance(value, str) and len(value) == 1 and value.isascii() and value not in "\r\n\0"
+        if option == "delimiter":
+            fine = fine and value not in "\"'"
+        elif option == "decimal":
+            fine = fine and value in ".,"
+        if not fine:
+            raise OptionError(f"The {option!r} option of read must be {allowed}. Got {value!r}.")
+    if job.delimiter is not None and job.delimiter == job.quote:
+        raise OptionError("The 'delimiter' and 'quote' options of read must differ. Got the same character twice.")
+
+
+@contextmanager
+def _damage_said(job: Reading) -> Iterator[None]:
+    try:
+        yield
+    except OSError:
+        what = f"compressed with {job.compression}" if job.compression else "readable to its end"
+        raise DataError(f"The CSV file {job.name} must be whole and {what}. Got a damaged file.") from None
+
+
+def _read_as(job: Reading, encoding: str, declared: bool) -> Source:
+    text, whole = _sample(job, encoding)
+    dialect = detect(text, whole, encoding, declared, delimiter=job.delimiter, quote=job.quote)
+    if job.decimal is not None:
+        dialect = replace(dialect, decimal=job.decimal)
+    columns = len(next(records(text.lstrip("\r\n"), dialect.delimiter, dialect.quote))[0])
+    table, stream, block = _parsed(job, dialect, columns)
+    notes = _notes(job, dialect, table)
+    if stream.empty_lines and columns > 1 and (empty := _empty_lines(job, dialect, columns, block, table.num_rows)):
+        notes.append(f"empty lines: {empty} skipped")
+    return Source(table, True, "csv", dialect, stream.sha256, job.name, tuple(notes), job.compression)
+
+
+def _sample(job: Reading, encoding: str) -> tuple[str, bool]:
+    """Return the beginning of the file and whether it is all of it; at least one record."""
+    size = SAMPLE
+    while True:
+        with CsvStream(job.path, job.compression, encoding) as stream:
+            received = bytearray()
+            while len(received) < size and (chunk := stream.read(size - len(received))):
+                received += chunk
+            whole = not stream.read(1)
+        text = received.decode(errors="ignore")  # the last character may be cut
+        body = text.lstrip("\r\n")
+        quote = '"' if job.quote is None else job.quote
+        if whole or any(end for _, end in records(body, job.delimiter or ",", quote)):
+            return text, whole
+        size *= 16  # a header with one huge name
+
+
+def _parsed(job: Reading, dialect: Dialect, columns: int) -> tuple[pa.Table, CsvStream, int]:
+    """Return the table, the stream it came from, closed but with its findings, and the size of its blocks."""
+    import pyarrow as pa
+
+    block = _BLOCK
+    while True:
+        with CsvStream(job.path, job.compression, dialect.encoding, columns, dialect.delimiter, job.progress) as stream:
+            try:
+                table = _by_arrow(stream, dialect, columns, block)
+                stream.finish()
+            except pa.ArrowInvalid as error:
+                # Arrow's message quotes the row: it stays here.
+                if "straddling" in str(error) and block < _LARGEST:
+                    block = min(block * 8, _LARGEST)
+                    continue
+                raise _faulty_row(job, dialect, columns) from None
+        last = table.num_rows - 1
+        if table.num_columns != columns or last < 1 or table.column(0)[last].as_py() != stream.mark:
+            raise _faulty_row(job, dialect, columns)
+        names = [column[0].as_py() for column in table.columns]
+        _check_names(job, names)
+        return table.slice(1, last - 1).rename_columns(names), stream, block
+
+
+def _by_arrow(stream: CsvStream, dialect: Dialect, columns: int, block: int, skip_empty: bool = True) -> Any:
+    import pyarrow as pa
+    import pyarrow.csv as pc
+
+    # The header is read as a row: so it follows the rules of all rows.
+    names = [str(i) for i in range(columns)]
+    options = pc.ReadOptions(block_size=block, column_names=names)
+    parse = pc.ParseOptions(
+        delimiter=dialect.delimiter,
+        quote_char=dialect.quote or False,
+        newlines_in_values=bool(dialect.quote),
+        # In a table of one column an empty line is a row without a value.
+        ignore_empty_lines=skip_empty and columns > 1,
+    )
+    convert = pc.ConvertOptions(
+        check_utf8=False,  # the stream has seen to it
+        column_types=dict.fromkeys(names, pa.string()),
+        null_values=[""],
+        strings_can_be_null=True,
+        quoted_strings_can_be_null=False,
+    )
+    return pc.read_csv(pa.PythonFile(stream, mode="r"), options, parse, convert)
+
+
+def _check_names(job: Reading, names: list[str | None]) -> None:
+    empty = [str(position) for position, name in enumerate(names, 1) if not name]
+    twice = [repr(name) for name, count in Counter(names).items() if name and count > 1]
+    if empty or twice:
+        found = f"no name for column {', '.join(empty)}" if empty else f"{', '.join(twice)} more than once"
+        raise DataError(
+            f"The first line of {job.name} must give every column a name of its own. Got {found}.",
+            "add a line of column names, or name the delimiter if it was taken for another one.",
+        )
+
+
+def _faulty_row(job: Reading, dialect: Dialect, columns: int) -> DataError:
+    """Return the error for the first row that is not as long as the header, with its line."""
+    line, length, swallowed = 1, 0, False
+    with CsvStream(job.path, job.compression, dialect.encoding, columns, dialect.delimiter) as stream, _long_fields():
+        mark = stream.mark
+        lines = io.TextIOWrapper(io.BufferedReader(stream), encoding="utf-8", newline="")
+        options: dict[str, Any] = {"quotechar": dialect.quote} if dialect.quote else {"quoting": csv.QUOTE_NONE}
+        reader = csv.reader(lines, delimiter=dialect.delimiter, **options)
+        for record in reader:
+            length = len(record)
+            swallowed = record[:1] != [mark] and any(mark in text for text in record)
+            if swallowed or (record and length != columns):
+                break
+            line = reader.line_num + 1
+        else:
+            return DataError(f"The CSV file {job.name} must be one that can be parsed. Got a field that is too large.")
+    if swallowed:
+        return DataError(
+            f"Every quote in {job.name} must be closed. Got one in the row that begins in line {line} that is not.",
+            "close it, or pass quote='' if the file has no quoting.",
+        )
+    return DataError(
+        f"Every row of {job.name} must have {columns} fields, as the first line has. Got {length} in line {line} "
+        f"(delimiter: {_DELIMITERS.get(dialect.delimiter, dialect.delimiter)}).",
+        "quote fields that contain the delimiter, or pass the delimiter if another one was meant.",
+    )
+
+
+@contextmanager
+def _long_fields() -> Iterator[None]:
+    before = csv.field_size_limit(sys.maxsize)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
+
+
+def _empty_lines(job: Reading, dialect: Dialect, columns: int, block: int, rows: int) -> int:
+    with CsvStream(job.path, job.compression, dialect.encoding, columns, dialect.delimiter) as stream:
+        table = _by_arrow(stream, dialect, columns, block, skip_empty=False)
+    return int(table.num_rows) - rows - 2
+
+
+def _notes(job: Reading, dialect: Dialect, table: pa.Table) -> list[str]:
+    def said(option: object) -> str:
+        return "given" if option is not None else "detected"
+
+    guess = dialect.encoding not in ("utf-8", "ascii") and not dialect.bom and job.encoding is None
+    how = "a guess: the file is not UTF-8" if guess else said(job.encoding)
+    notes = [
+        f"delimiter: {_DELIMITERS.get(dialect.delimiter, dialect.delimiter)} ({said(job.delimiter)})",
+        f"encoding: {dialect.encoding}{' with byte order mark' if dialect.bom else ''} ({how})",
+        f"line ends: {_NEWLINES[dialect.newline]} (detected)",
+        f"decimal mark: {dialect.decimal} ({said(job.decimal)})",
+    ]
+    if dialect.quote != '"':
+        notes.append(f"quotes: {dialect.quote or 'none'} ({said(job.quote)})")
+    if table.num_columns == 1 and (missing := table.column(0).null_count):
+        notes.append(f"empty lines: {missing} read as missing values")
+    return notes

@@ -1,0 +1,199 @@
+"""CSV: a table written so that reading it gives the same texts and the same nulls.
+
+The lines of a batch are joined inside Arrow, and the buffer of the joined column is the text of the file: no
+value passes through Python.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Iterator
+from typing import IO, TYPE_CHECKING, Any
+
+from shoal.errors import DataError, ShoalError
+from shoal.io.source import Dialect, Expected, Writing
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["texts", "write"]
+
+_ROWS = 2**16
+
+
+def write(table: pa.Table, job: Writing) -> Expected:
+    """Write a table as CSV in the dialect of `job.like`, or as UTF-8 with commas (with tabs to .tsv and .tab)."""
+    dialect = job.like.dialect if job.like is not None else None
+    if dialect is None:
+        dialect = Dialect(delimiter="\t" if job.suffix in (".tsv", ".tab") else ",")
+    if len(table.column_names) == 0:
+        raise DataError("A table must have at least one column to be written as CSV. Got none.")
+    wanted = texts(table, dialect.decimal)
+    with open(job.path, "wb", buffering=0) as file:
+        _through(file, job.compression, lambda sink: _write_all(wanted, dialect, sink, job))
+    again = {
+        "delimiter": dialect.delimiter,
+        "quote": dialect.quote,
+        "encoding": dialect.encoding,
+        "decimal": dialect.decimal,
+    }
+    return Expected(wanted, (), again)
+
+
+def texts(table: pa.Table, decimal: str = ".") -> pa.Table:
+    """Return a table with every column as text, nulls kept."""
+    import pyarrow as pa
+
+    columns = [_text(column, name, decimal) for name, column in zip(table.column_names, table.columns, strict=True)]
+    return pa.Table.from_arrays(columns, names=table.column_names)
+
+
+def _text(column: Any, name: str, decimal: str) -> Any:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        column = column.cast(kind.value_type)
+        kind = column.type
+    if pa.types.is_string(kind):
+        return column
+    if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        raise DataError(
+            f"A column must hold single values to be written as CSV. Got the column {name!r} of type {kind}.",
+            "leave it out, or write Parquet.",
+        )
+    try:
+        text = column.cast(pa.string())
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise DataError(
+            f"A column must have a type that CSV can hold. Got the column {name!r} of type {kind}."
+        ) from None
+    if decimal != "." and (pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
+        text = pc.replace_substring(text, ".", decimal)
+    return text
+
+
+def _through(file: IO[bytes], compression: str | None, fill: Any) -> None:
+    """Call `fill` with a sink that compresses."""
+    if compression == "gzip":
+        import gzip
+
+        # Neither time nor name: the same table is the same file. Level 6 as gzip itself has it.
+        with gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=file, mtime=0) as packed:
+            fill(packed)
+    elif compression == "zstd":
+        import pyarrow as pa
+
+        with pa.CompressedOutputStream(pa.PythonFile(file, mode="w"), "zstd") as packed:
+            fill(packed)
+    else:
+        fill(_Whole(file))
+
+
+class _Whole:
+    """A raw file whose write writes all of it."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+
+    def write(self, data: Any) -> None:
+        view = memoryview(data)
+        while view:
+            view = view[self._file.write(view) :]
+
+
+def _write_all(table: pa.Table, dialect: Dialect, sink: Any, job: Writing) -> None:
+    encoder = codecs.getincrementalencoder(dialect.encoding)()
+    utf8 = dialect.encoding == "utf-8"
+    done = 0
+    if dialect.bom:
+        sink.write("\ufeff".encode(dialect.encoding))
+    for batch, rows in _batches(table):
+        lines = _lines(batch, dialect, job.name)
+        for piece in lines:
+            if utf8:
+                sink.write(piece)
+                continue
+            try:
+                sink.write(encoder.encode(bytes(piece).decode()))
+            except UnicodeEncodeError:
+                raise _unwritable(batch, dialect.encoding, done, job.name) from None
+        done += rows
+        job.progress(done / max(table.num_rows, 1))
+
+
+def _batches(table: pa.Table) -> Iterator[tuple[Any, int]]:
+    """Yield the header and then the rows, as record batches of strings, with the number of rows of the table."""
+    import pyarrow as pa
+
+    header = [pa.array([name], pa.string()) for name in table.column_names]
+    yield pa.RecordBatch.from_arrays(header, names=[str(i) for i in range(len(header))]), 0
+    for batch in table.to_batches(max_chunksize=_ROWS):
+        yield batch, batch.num_rows
+
+
+def _lines(batch: Any, dialect: Dialect, name: str) -> Iterator[memoryview]:
+    """Yield the bytes of the lines of a batch."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if batch.num_rows == 0:
+        return
+    columns = [_quoted(column, dialect, name) for column in batch.columns]
+    # A batch of very long texts does not fit into one array of strings: then in halves.
+    if batch.num_rows > 1 and sum(column.nbytes for column in columns) > 2**30:
+        half = batch.num_rows // 2
+        yield from _lines(batch.slice(0, half), dialect, name)
+        yield from _lines(batch.slice(half), dialect, name)
+        return
+    joined = columns[0] if len(columns) == 1 else None
+    if joined is None:
+        joined = pc.binary_join_element_wise(*columns, dialect.delimiter, null_handling="replace", null_replacement="")
+    # Joined to an empty text by the line end: each line gets its end, and the nulls of a single column a line.
+    joined = pc.binary_join_element_wise(joined, "", dialect.newline, null_handling="replace", null_replacement="")
+    offsets = pa.Array.from_buffers(pa.int32(), len(joined) + 1, [None, joined.buffers()[1]], offset=joined.offset)
+    start, end = offsets[0].as_py(), offsets[len(joined)].as_py()
+    yield memoryview(joined.buffers()[2])[start:end]
+
+
+def _quoted(column: Any, dialect: Dialect, name: str) -> Any:
+    """Return a column of strings with quotes around those that need them."""
+    import pyarrow.compute as pc
+
+    special = dialect.delimiter + "\r\n" + (dialect.quote or "")
+    empty = pc.equal(pc.binary_length(column), 0)
+    data = column.buffers()[2]
+    # Most columns have no special character at all, and four looks at a buffer are cheaper than a look at each text.
+    content = b"" if data is None else memoryview(data).tobytes()
+    if dialect.quoting == "all":
+        needs = pc.is_valid(column)
+    elif any(character.encode() in content for character in special):
+        needs = pc.or_(empty, pc.match_substring_regex(column, f"[{re.escape(special)}]"))
+    else:
+        needs = empty
+    if not pc.any(needs).as_py():
+        return column
+    if not dialect.quote:
+        raise DataError(
+            f"Without quotes, no text of {name} may be empty or hold a delimiter or a line end. Got one that does.",
+            "read the table with quote='\"', or write another format.",
+        )
+    doubled = pc.replace_substring(column, dialect.quote, dialect.quote * 2)
+    return pc.if_else(needs, pc.binary_join_element_wise(dialect.quote, doubled, dialect.quote, ""), column)
+
+
+def _unwritable(batch: Any, encoding: str, done: int, name: str) -> ShoalError:
+    """Return the error for text that the encoding does not have, with its column."""
+    for column, label in zip(batch.columns, batch.schema.names, strict=True):
+        for row, text in enumerate(column.to_pylist(), done + 1):
+            try:
+                (text or "").encode(encoding)
+            except UnicodeEncodeError:
+                where = f"column {label!r}, row {row}" if done or batch.schema.names[0] != "0" else "a column name"
+                return DataError(
+                    f"Every text of {name} must be one that the encoding {encoding} has. Got another one in {where}.",
+                    "write UTF-8, for example by naming that encoding when reading.",
+                )
+    return DataError(f"Every text of {name} must be one that the encoding {encoding} has. Got another one.")

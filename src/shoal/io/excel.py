@@ -1,0 +1,261 @@
+"""Workbooks: one sheet is one table, its first row the names of the columns.
+
+Of formulas the last computed values are read. A workbook knows neither empty texts nor whole numbers beyond
+2**53 nor time zones; what cannot be kept is refused or noted.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from typing import TYPE_CHECKING, Any
+
+from shoal.errors import DataError, OptionError, near_names
+from shoal.io.files import sha256_of
+from shoal.io.formats import needed
+from shoal.io.source import Expected, Reading, Source, Writing
+from shoal.io.typed import column, plain
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["read", "write"]
+
+_ROWS, _COLUMNS, _CHARACTERS = 1_048_576, 16_384, 32_767
+_MOST = 2**53
+
+
+def read(job: Reading) -> Source:
+    """Read one sheet of a workbook."""
+    import pyarrow as pa
+
+    digest = sha256_of(job.path)
+    rows, title, formulas, errors = _rows(job, values_only=False)
+    notes = [f"sheet: {title!r} ({'the first' if job.sheet is None else 'given'})"]
+    if formulas:
+        computed, _, _, errors = _rows(job, values_only=True)
+        missing = sum(computed[r][c] is None for r, c in formulas)
+        if missing:
+            raise DataError(
+                f"Every formula in {job.name} must have a value. Got {missing} that were never computed.",
+                "open the workbook in a spreadsheet program and save it.",
+            )
+        rows = computed
+        notes.append(f"formulas: the last computed values of {len(formulas)} were read")
+    if errors:
+        notes.append(f"errors: {errors} cells such as #N/A read as missing values")
+    names = _names(job, rows)
+    width, body = len(names), rows[1:]
+    rows_before = len(body)
+    while body and all(value is None for value in body[-1]):
+        body.pop()  # formatted, but empty
+    if len(body) < rows_before:
+        notes.append(f"empty rows: {rows_before - len(body)} at the end left out")
+    if any(value is not None for row in body for value in row[width:]):
+        raise DataError(
+            f"Every column of {job.name} must have a name in the first row. Got values beside the last name."
+        )
+    columns = [column([row[i] if i < len(row) else None for row in body], name, notes) for i, name in enumerate(names)]
+    job.progress(1.0)
+    return Source(pa.table(columns, names=names), False, "excel", None, digest, job.name, tuple(notes))
+
+
+def _rows(job: Reading, values_only: bool) -> tuple[list[list[Any]], str, list[tuple[int, int]], int]:
+    """Return the values of a sheet, its title, where formulas stand, and the number of error cells."""
+    openpyxl = needed("openpyxl", "excel", "Excel workbooks")
+    formulas, errors, rows = [], 0, []
+    try:
+        # The file itself, not its path: openpyxl goes by the suffix, and a draft has none.
+        with (
+            open(job.path, "rb") as file,
+            closing(openpyxl.load_workbook(file, read_only=True, data_only=values_only, keep_links=False)) as book,
+        ):
+            sheet = _sheet(job, book)
+            for r, cells in enumerate(sheet.iter_rows()):
+                row = []
+                for c, cell in enumerate(cells):
+                    value, kind = cell.value, cell.data_type
+                    if kind == "f":
+                        formulas.append((r, c))
+                    elif kind == "e":
+                        errors, value = errors + 1, None
+                    elif kind == "d":
+                        value = _moment(value, cell.number_format)
+                    row.append(value if value != "" else None)
+                rows.append(row)
+            return rows, str(sheet.title), formulas, errors
+    except (DataError, OptionError):
+        raise
+    except Exception:  # zipfile, XML and openpyxl's own errors have no common base
+        raise DataError(
+            f"The file {job.name} must be a whole Excel workbook. Got one that is damaged or encrypted.",
+            "save it again as .xlsx without a password.",
+        ) from None
+
+
+def _moment(value: Any, shown_as: str) -> Any:
+    """Return a date where the cell shows no time of day."""
+    if isinstance(value, datetime.datetime) and "h" not in shown_as.lower() and value.time() == datetime.time():
+        return value.date()
+    return value
+
+
+def _sheet(job: Reading, book: Any) -> Any:
+    titles = book.sheetnames
+    if job.sheet is None:
+        return book[titles[0]]
+    if isinstance(job.sheet, int) and not isinstance(job.sheet, bool) and 0 <= job.sheet < len(titles):
+        return book[titles[job.sheet]]
+    if job.sheet in titles:
+        return book[job.sheet]
+    raise OptionError(
+        f"The 'sheet' option must be the name or the position of a sheet of {job.name}. Got {job.sheet!r}.",
+        near_names(job.sheet, titles, f"the sheets are {', '.join(titles)}."),
+    )
+
+
+def _names(job: Reading, rows: list[list[Any]]) -> list[str]:
+    first = list(rows[0]) if rows else []
+    while first and first[-1] is None:
+        first.pop()
+    names = ["" if value is None else str(value) for value in first]
+    twice = [repr(name) for name, count in Counter(names).items() if name and count > 1]
+    if not names or "" in names or twice:
+        found = "an empty sheet" if not names else f"{', '.join(twice)} twice" if twice else "a column without one"
+        raise DataError(f"The first row of {job.name} must give every column a name of its own. Got {found}.")
+    return names
+
+
+def write(table: pa.Table, job: Writing) -> Expected:
+    """Write a workbook with one sheet."""
+    openpyxl = needed("openpyxl", "excel", "Excel workbooks")
+    from openpyxl.cell import WriteOnlyCell
+    from openpyxl.utils.exceptions import IllegalCharacterError
+
+    if job.suffix == ".xlsm":
+        raise OptionError("The target of a workbook must end in .xlsx. Got .xlsm, which is for macros.")
+    if table.num_rows >= _ROWS or table.num_columns > _COLUMNS:
+        raise DataError(
+            f"An Excel sheet must have fewer than {_ROWS} rows and at most {_COLUMNS} columns. "
+            f"Got {table.num_rows} rows and {table.num_columns} columns.",
+            "write CSV or Parquet.",
+        )
+    notes: list[str] = []
+    wanted = _fitting(plain(table, "Excel"), notes)
+    if wanted.num_rows and all(values[-1].as_py() is None for values in wanted.columns):
+        raise DataError(
+            "The last row of a workbook must have a value. Got a table whose last row has none, and would be lost.",
+            "write CSV or Parquet.",
+        )
+    book = openpyxl.Workbook(write_only=True)
+    sheet = book.create_sheet("Sheet1")
+    formats = {"date32[day]": "yyyy-mm-dd", "timestamp[us]": "yyyy-mm-dd hh:mm:ss.000", "time64[us]": "hh:mm:ss"}
+    shown = [formats.get(str(kind)) for kind in wanted.schema.types]
+
+    def cell(value: Any, number_format: str | None) -> Any:
+        if value is None or (number_format is None and not isinstance(value, str)):
+            return value
+        made = WriteOnlyCell(sheet, value)
+        if number_format is None:
+            made.data_type = "s"  # a text that begins with = is a text, not a formula
+        else:
+            made.number_format = number_format
+        return made
+
+    try:
+        sheet.append([cell(name, None) for name in wanted.column_names])
+        for done, row in _python_rows(wanted):
+            sheet.append([cell(value, form) for value, form in zip(row, shown, strict=True)])
+            job.progress(done / wanted.num_rows)
+        with open(job.path, "wb") as file:
+            book.save(file)
+    except IllegalCharacterError:  # its message is the text itself
+        raise DataError(f"The texts of a workbook must not have control characters. Got some for {job.name}.") from None
+    finally:
+        _clean(sheet)
+    return Expected(wanted, tuple(notes))
+
+
+def _clean(sheet: Any) -> None:
+    """Remove openpyxl's own temporary file, which after an error would stay until the end of the program."""
+    with suppress(Exception):  # after a proper end there is nothing left to do, and that is an error too
+        sheet.close()
+    with suppress(Exception):
+        sheet._writer.cleanup()
+
+
+def _python_rows(table: pa.Table) -> Iterator[tuple[int, tuple[Any, ...]]]:
+    done = 0
+    for batch in table.to_batches(max_chunksize=4096):
+        for row in zip(*(values.to_pylist() for values in batch.columns), strict=True):
+            done += 1
+            yield done, row
+
+
+def _fitting(table: pa.Table, notes: list[str]) -> pa.Table:
+    """Return the table as a workbook can hold it."""
+    import pyarrow as pa
+
+    for position, field in enumerate(table.schema):
+        values, kind = table.column(position), field.type
+        if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+            raise DataError(f"A column must hold values that a workbook has. Got {field.name!r} of type {kind}.")
+        fitted = _fitted(values, field.name, notes)
+        if fitted is not values:
+            table = table.set_column(position, field.with_type(fitted.type), fitted)
+    return table
+
+
+def _fitted(values: Any, name: str, notes: list[str]) -> Any:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = values.type
+    if pa.types.is_string(kind):
+        if (pc.max(pc.utf8_length(values)).as_py() or 0) > _CHARACTERS:
+            raise DataError(f"A text in a workbook must have at most {_CHARACTERS} characters. Got more in {name!r}.")
+        empty = pc.fill_null(pc.equal(values, ""), False)
+        if pc.any(empty).as_py():
+            notes.append(f"column {name!r}: empty texts became missing values, which is all that Excel has")
+            return pc.if_else(empty, pa.scalar(None, kind), values)
+    elif pa.types.is_integer(kind):
+        if values.null_count < len(values):
+            ends = pc.min_max(values).as_py()
+            if max(abs(ends["min"]), abs(ends["max"])) > _MOST:
+                raise DataError(f"A number in a workbook must have at most 15 digits. Got more in {name!r}.")
+    elif pa.types.is_decimal(kind):
+        notes.append(f"column {name!r}: decimals became floating-point numbers")
+        return _sixteen_digits(values.cast(pa.float64()), name, notes)
+    elif pa.types.is_floating(kind):
+        return _sixteen_digits(values.cast(pa.float64()), name, notes)
+    elif pa.types.is_timestamp(kind) and kind.tz is not None:
+        notes.append(f"column {name!r}: moments with a time zone became texts in UTC")
+        return pc.strftime(values.cast(pa.timestamp("us", "UTC")), "%Y-%m-%dT%H:%M:%SZ")
+    elif pa.types.is_timestamp(kind):
+        rounded = pc.round_temporal(values, 1, "millisecond").cast(pa.timestamp("us"))
+        if not rounded.equals(values.cast(pa.timestamp("us"), safe=False)):
+            notes.append(f"column {name!r}: times were rounded to milliseconds")
+        return rounded
+    elif pa.types.is_date64(kind):
+        return values.cast(pa.date32())
+    elif pa.types.is_time(kind):
+        return values.cast(pa.time64("us"), safe=False)
+    return values
+
+
+def _sixteen_digits(values: Any, name: str, notes: list[str]) -> Any:
+    """Return numbers as openpyxl writes them: equal ones stay equal."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pc.any(pc.is_inf(values)).as_py():
+        raise DataError(f"A number in a workbook must be finite. Got an infinite one in {name!r}.")
+    if pc.any(pc.is_nan(values)).as_py():
+        notes.append(f"column {name!r}: NaN became a missing value")
+        values = pc.if_else(pc.fill_null(pc.is_nan(values), False), pa.scalar(None, pa.float64()), values)
+    written = pa.chunked_array([[None if x is None else float(f"{x:.16g}") for x in values.to_pylist()]], pa.float64())
+    if not written.equals(values):
+        notes.append(f"column {name!r}: numbers keep 16 digits")
+    return written

@@ -1,0 +1,142 @@
+"""Which format a path, an address or a name of a format stands for."""
+
+from __future__ import annotations
+
+import os
+import re
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import NamedTuple
+from urllib.parse import unquote
+
+from shoal.errors import OptionError, ShoalError, near_names
+
+__all__ = ["FORMATS", "Place", "locate", "needed"]
+
+
+class Format(NamedTuple):
+    """One way of keeping a table."""
+
+    name: str
+    suffixes: tuple[str, ...]
+    module: str
+    database: bool = False
+
+
+FORMATS = {
+    f.name: f
+    for f in (
+        Format("csv", (".csv", ".tsv", ".txt", ".tab"), "shoal.io.csv_files"),
+        Format("parquet", (".parquet", ".pq"), "shoal.io.arrow_files"),
+        Format("arrow", (".arrow", ".feather", ".ipc"), "shoal.io.arrow_files"),
+        Format("excel", (".xlsx", ".xlsm"), "shoal.io.excel"),
+        Format("stata", (".dta",), "shoal.io.statistics"),
+        Format("spss", (".sav", ".zsav"), "shoal.io.statistics"),
+        Format("spss-portable", (".por",), "shoal.io.statistics"),
+        Format("sas", (".sas7bdat",), "shoal.io.statistics"),
+        Format("sas-transport", (".xpt",), "shoal.io.statistics"),
+        Format("sqlite", (".sqlite", ".sqlite3", ".db"), "shoal.io.sqlite", database=True),
+        Format("duckdb", (".duckdb",), "shoal.io.duck", database=True),
+        Format("postgresql", (), "shoal.io.postgres", database=True),
+    )
+}
+COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
+_SUFFIXES = {suffix: f.name for f in FORMATS.values() for suffix in f.suffixes}
+_ALIASES = {"tsv": "csv", "xlsx": "excel", "feather": "arrow", "ipc": "arrow", "postgres": "postgresql"}
+
+
+class Place(NamedTuple):
+    """Where a table lies or is to lie."""
+
+    format: Format
+    path: Path | None  # None for standard input and output and for a server
+    url: str | None  # of a server; holds the password
+    suffix: str
+    compression: str | None
+
+    @property
+    def standard(self) -> bool:
+        """Return whether this is standard input or output."""
+        return self.path is None and self.url is None
+
+
+def locate(where: str | os.PathLike[str], format: str | None, option: str) -> Place:
+    """Return the place that `where` stands for; `option` is its name in errors."""
+    if not isinstance(where, str | os.PathLike) or not os.fspath(where):
+        shown = "an empty text" if where == "" else f"an object of type {type(where).__name__}"
+        raise OptionError(f"The {option!r} must be a path or the address of a database. Got {shown}.")
+    text = os.fspath(where)
+    wanted = _named(format)
+    scheme = re.match(r"([A-Za-z][A-Za-z0-9+.-]+)://", text)
+    if scheme and not isinstance(where, os.PathLike):
+        return _address(text, scheme.group(1).lower(), wanted, option)
+    if text == "-":
+        return Place(wanted or FORMATS["csv"], None, None, "", None)
+    path = Path(text).expanduser()
+    suffix, compression = path.suffix.lower(), COMPRESSIONS.get(path.suffix.lower())
+    if compression:
+        suffix = Path(path.stem).suffix.lower()
+    if wanted is None and suffix not in _SUFFIXES:
+        raise OptionError(
+            f"The {option!r} must have a known suffix, or the format must be given. Got the suffix {suffix!r}.",
+            f"the suffixes are {', '.join(_SUFFIXES)}, the first four also with .gz or .zst; or say format='csv'.",
+        )
+    found = wanted or FORMATS[_SUFFIXES[suffix]]
+    if found.name == "postgresql":
+        raise OptionError(
+            f"The {option!r} of format 'postgresql' must be an address. Got a path.",
+            "write postgresql://user@host/database.",
+        )
+    if compression and found.name != "csv":
+        raise OptionError(
+            f"The {option!r} may be compressed with {path.suffix} for CSV only. Got the format {found.name!r}.",
+            "the other formats compress by themselves, or cannot.",
+        )
+    return Place(found, path, None, suffix, compression)
+
+
+def _named(format: str | None) -> Format | None:
+    if format is None:
+        return None
+    name = _ALIASES.get(str(format).lower(), str(format).lower())
+    if name not in FORMATS:
+        raise OptionError(
+            f"The 'format' option must be the name of a format. Got {format!r}.",
+            near_names(name, FORMATS, f"the formats are {', '.join(FORMATS)}."),
+        )
+    return FORMATS[name]
+
+
+def _address(text: str, scheme: str, wanted: Format | None, option: str) -> Place:
+    name = {"postgres": "postgresql"}.get(scheme, scheme)
+    if name not in ("sqlite", "duckdb", "postgresql"):
+        raise OptionError(
+            f"The address of {option!r} must begin with sqlite:///, duckdb:/// or postgresql://. Got {scheme}://.",
+            "download the file first, or name a path." if scheme in ("http", "https", "s3", "ftp") else None,
+        )
+    if wanted is not None and wanted.name != name:
+        raise OptionError(
+            f"The 'format' must agree with the address. Got format {wanted.name!r} and an address of {name}."
+        )
+    if name == "postgresql":
+        return Place(FORMATS[name], None, text, "", None)
+    rest = text.split("://", 1)[1]
+    if not rest.startswith("/") or len(rest) == 1:
+        raise OptionError(
+            f"The address of {option!r} must have three slashes before a relative path and four before an absolute "
+            f"one. Got another number of slashes.",
+            f"write {name}:///people.db or {name}:////data/people.db.",
+        )
+    return Place(FORMATS[name], Path(unquote(rest[1:])), None, "", None)
+
+
+def needed(module: str, extra: str, what: str) -> ModuleType:
+    """Import a package that not everybody has installed, or say how to install it."""
+    try:
+        return import_module(module)
+    except ImportError:
+        raise ShoalError(
+            f"Working with {what} needs the package {module.split('.')[0]}. Got no such package on this machine.",
+            f"pip install 'shoal[{extra}]'",
+        ) from None

@@ -1,0 +1,273 @@
+"""PostgreSQL through ADBC: Arrow in and out, tables replaced inside a transaction."""
+
+from __future__ import annotations
+
+from contextlib import closing, suppress
+from typing import TYPE_CHECKING, Any
+
+from shoal.errors import DataError, OptionError, ShoalError
+from shoal.io.formats import Place, needed
+from shoal.io.source import Source, Written
+from shoal.io.sql import Address, Check, identifiers, no_such_table, only_table, quoted, replaced
+from shoal.io.typed import plain
+from shoal.progress import Progress
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["read", "write"]
+
+# Classes of SQLSTATE whose messages are about names, rights and syntax, never about values of the data.
+_ABOUT_NAMES = ("08", "0A", "25", "28", "2B", "3D", "3F", "42", "53", "55", "57")
+
+
+def read(place: Place, *, table: str | None, query: str | None, progress: Progress) -> Source:
+    """Read a table, or what a query gives, in a transaction that can change nothing."""
+    database = _Postgres(place.url or "")
+    with closing(database):
+        database.run("SET TRANSACTION READ ONLY")
+        notes: list[str] = []
+        if query is None:
+            name = table if table is not None else only_table(database.tables(), database.name)
+            parts = identifiers(name)
+            if not database.exists(parts):
+                raise no_such_table(name, database.name, database.tables())
+            found = database.select(parts, notes)
+            shown = f"{database.name}, table {'.'.join(parts)}"
+        else:
+            found = database.result(query, notes)
+            shown = f"{database.name}, query"
+    progress(1.0)
+    return Source(found, False, "postgresql", None, None, shown, tuple(notes))
+
+
+def write(
+    table: pa.Table,
+    place: Place,
+    *,
+    name: str | None,
+    like: Source | None,
+    check: Check,
+    force: bool,
+    progress: Progress,
+) -> Written:
+    """Write a table into a database in one transaction."""
+    if name is None:
+        raise OptionError("The 'name_of_table' must be given to write into PostgreSQL. Got none.")
+    parts = identifiers(name)
+    notes: list[str] = []
+    rows = _fitting(plain(table, "PostgreSQL"), notes)
+    database = _Postgres(place.url or "")
+    with closing(database):
+        try:
+            replaced(database, parts, rows, "postgresql", check, force)
+            database.commit()
+        except BaseException:
+            database.rollback()
+            raise
+    progress(1.0)
+    return Written(f"{database.name}, table {'.'.join(parts)}", None, table.num_rows, None, tuple(notes))
+
+
+class _Postgres:
+    def __init__(self, url: str) -> None:
+        address = Address(url)
+        driver = needed("adbc_driver_postgresql.dbapi", "postgres", "PostgreSQL")
+        self._address = address
+        self._errors: Any = driver.Error
+        self.name = address.name
+        try:
+            self._connection = driver.connect(address.url)
+            self._cursor = self._connection.cursor()
+        except self._errors as error:
+            said = address.redacted(str(error)).rpartition("Failed to connect: ")[2]
+            raise DataError(
+                f"The server of {self.name} must let this user in. Got: {said}",
+                "check host, port, database and user; the password may also come from PGPASSWORD or ~/.pgpass.",
+            ) from None
+        # Rows in the order in which they lie, also when another session is scanning the same table.
+        self.run("SET LOCAL synchronize_seqscans = off")
+
+    def run(self, statement: str, values: Any = None) -> Any:
+        """Execute a statement and return the cursor."""
+        try:
+            self._cursor.execute(statement, values)
+        except self._errors as error:
+            raise self._said(error) from None
+        return self._cursor
+
+    def _said(self, error: Any) -> ShoalError:
+        """Return an error without values and without the password."""
+        state = error.sqlstate or ""
+        primary = dict(error.details or []).get(b"PG_DIAG_MESSAGE_PRIMARY", b"").decode(errors="replace")
+        found = primary if state[:2] in _ABOUT_NAMES and primary else f"an error with SQLSTATE {state or 'unknown'}"
+        return DataError(f"The database {self.name} must do what is asked of it. Got: {self._address.redacted(found)}.")
+
+    def commit(self) -> None:
+        """Make everything permanent at once."""
+        try:
+            self._connection.commit()
+        except self._errors as error:
+            raise self._said(error) from None
+
+    def rollback(self) -> None:
+        """Undo everything; a connection that is gone has undone it by itself."""
+        with suppress(self._errors):
+            self._connection.rollback()
+
+    def close(self) -> None:
+        """Close the connection."""
+        with suppress(self._errors):
+            self._cursor.close()
+            self._connection.close()
+
+    def tables(self) -> list[str]:
+        """Return the names of the tables and views that a plain name finds."""
+        rows = self.run(
+            "SELECT table_name::text FROM information_schema.tables WHERE table_schema = ANY (current_schemas(false)) "
+            "ORDER BY 1"
+        ).fetchall()
+        return [row[0] for row in rows]
+
+    def exists(self, table: tuple[str, ...]) -> bool:
+        """Return whether there is a table or view of that name."""
+        return self.run("SELECT to_regclass($1)::text", (quoted(*table),)).fetchone()[0] is not None
+
+    def drop(self, table: tuple[str, ...]) -> None:
+        """Drop the table; one that views depend on is not dropped."""
+        self.run(f"DROP TABLE {quoted(*table)}")
+
+    def insert(self, table: tuple[str, ...], rows: Any) -> None:
+        """Create the table with our types, which the driver's would be wider than, and fill it."""
+        columns = ", ".join(f"{quoted(field.name)} {_declaration(field.type)}" for field in rows.schema)
+        self.run(f"CREATE TABLE {quoted(*table)} ({columns})")
+        place = {"db_schema_name": table[-2]} if len(table) > 1 else {}
+        try:
+            self._cursor.adbc_ingest(table[-1], rows, mode="append", **place)
+        except self._errors as error:
+            raise self._said(error) from None
+
+    def select(self, table: tuple[str, ...], notes: list[str]) -> Any:
+        """Return the rows of a table."""
+        return self.result(f"SELECT * FROM {quoted(*table)}", notes)
+
+    def result(self, query: str, notes: list[str]) -> Any:
+        """Return the rows of a query, with PostgreSQL's own types as Arrow's."""
+        import pyarrow as pa
+
+        cursor = self.run(query)
+        try:
+            found = cursor.fetch_arrow_table()
+        except self._errors as error:
+            raise self._said(error) from None
+        if len(set(found.column_names)) != found.num_columns:
+            raise DataError("The columns of a query must have different names. Got a name twice.", "use AS.")
+        if not found.num_columns:
+            raise DataError("The query must give rows. Got a statement that gives none.")
+        arrays = [self._native(found.column(i), field, notes) for i, field in enumerate(found.schema)]
+        return pa.table(arrays, names=found.column_names)
+
+    def _native(self, values: Any, field: Any, notes: list[str]) -> Any:
+        import pyarrow as pa
+
+        kind = (field.metadata or {}).get(b"POSTGRESQL:type", b"").decode()
+        if kind == "numeric":
+            modifier = int((field.metadata or {}).get(b"POSTGRESQL:typmod", b"-1"))
+            return _decimals(values, field.name, modifier, notes)
+        if kind == "uuid":
+            texts = [None if value is None else str(value) for value in values.to_pylist()]
+            return pa.chunked_array([texts], pa.string())
+        if isinstance(field.type, pa.BaseExtensionType):
+            enumerated = kind.startswith("unnamed<oid:") and self._is_enum(kind)
+            if enumerated or kind in ("json", "jsonb", "xml", "citext"):
+                return _stored(values).cast(pa.string())
+        elif kind != "money":  # the driver leaves out its decimal point
+            return values
+        raise DataError(
+            f"A column must have a type that can be read. Got {field.name!r} of PostgreSQL's type {kind}.",
+            f"read it with a query that turns it into text or a number: select {quoted(field.name)}::text, ...",
+        )
+
+    def _is_enum(self, kind: str) -> bool:
+        number = int(kind.removeprefix("unnamed<oid:").rstrip(">"))
+        row = self.run("SELECT typtype::text FROM pg_type WHERE oid = $1::bigint::oid", (number,)).fetchone()
+        return row is not None and row[0] == "e"
+
+
+def _stored(values: Any) -> Any:
+    """Return the plain values of a column with a type of PostgreSQL's own."""
+    import pyarrow as pa
+
+    return pa.chunked_array([chunk.storage for chunk in values.chunks], values.type.storage_type)
+
+
+def _decimals(values: Any, name: str, modifier: int, notes: list[str]) -> Any:
+    """Return PostgreSQL's numbers of any length as decimals of the declared or of the needed scale."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    texts = _stored(values)
+    if modifier >= 4:
+        precision, scale = (modifier - 4) >> 16, (modifier - 4) & 0x7FF
+        scale = scale - 2048 if scale >= 1024 else scale
+    else:
+        fractions = pc.utf8_length(pc.replace_substring_regex(texts, r"^[^.]*\.?", ""))
+        precision, scale = 38, pc.max(fractions).as_py() or 0
+    try:
+        if precision <= 38 and 0 <= scale <= 38:
+            return texts.cast(pa.decimal128(precision, scale))
+    except pa.ArrowInvalid:
+        pass
+    notes.append(f"column {name!r}: numeric values that no decimal can hold, read as floating-point numbers")
+    return texts.cast(pa.float64())
+
+
+def _declaration(kind: Any) -> str:
+    import pyarrow as pa
+
+    if pa.types.is_decimal(kind):
+        return f"numeric({kind.precision},{kind.scale})"
+    if pa.types.is_timestamp(kind):
+        return "timestamp" if kind.tz is None else "timestamptz"
+    names = {
+        pa.bool_(): "boolean",
+        pa.int16(): "smallint",
+        pa.int32(): "integer",
+        pa.int64(): "bigint",
+        pa.float32(): "real",
+        pa.float64(): "double precision",
+        pa.date32(): "date",
+        pa.time64("us"): "time",
+        pa.binary(): "bytea",
+    }
+    return names.get(kind, "text")
+
+
+def _fitting(table: pa.Table, notes: list[str]) -> pa.Table:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    for position, field in enumerate(table.schema):
+        values, kind = table.column(position), field.type
+        if pa.types.is_string(kind) and pc.any(pc.match_substring(values, "\0")).as_py():
+            raise DataError(f"A text in PostgreSQL must not have NUL characters. Got one in {field.name!r}.")
+        widened = {
+            pa.int8(): pa.int16(),
+            pa.uint8(): pa.int16(),
+            pa.uint16(): pa.int32(),
+            pa.uint32(): pa.int64(),
+            pa.uint64(): pa.decimal128(20, 0),
+            pa.float16(): pa.float32(),
+            pa.large_binary(): pa.binary(),
+            pa.date64(): pa.date32(),
+        }
+        if kind in widened:
+            values = values.cast(widened[kind])
+        elif pa.types.is_timestamp(kind):
+            values = values.cast(pa.timestamp("us", "UTC" if kind.tz else None), safe=False)
+            if kind.unit == "ns" and not values.cast(kind).equals(table.column(position)):
+                notes.append(f"column {field.name!r}: times were cut to microseconds")
+        elif pa.types.is_time(kind):
+            values = values.cast(pa.time64("us"), safe=False)
+        table = table.set_column(position, pa.field(field.name, values.type), values)
+    return table

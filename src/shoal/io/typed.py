@@ -1,0 +1,77 @@
+"""Columns out of single values, for formats that have no types of columns: workbooks, SQLite, statistics packages."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from shoal.errors import DataError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["column", "plain"]
+
+
+def column(values: Sequence[Any], name: str, notes: list[str]) -> pa.Array:
+    """Return values as a column of the narrowest type that has all of them.
+
+    Whole numbers and fractions are numbers; numbers and texts together become texts, which is noted.
+    """
+    import pyarrow as pa
+
+    kinds = {type(value) for value in values if value is not None}
+    try:
+        if not kinds:
+            return pa.nulls(len(values), pa.string())
+        if kinds == {int, float}:
+            values = [None if value is None else float(value) for value in values]
+            return pa.array(values, pa.float64())
+        if kinds == {datetime.date, datetime.datetime}:
+            midnight = datetime.time()
+            values = [datetime.datetime.combine(v, midnight) if type(v) is datetime.date else v for v in values]
+            return pa.array(values, pa.timestamp("us"))
+        if len(kinds) == 1:
+            wanted = {datetime.datetime: pa.timestamp("us"), datetime.time: pa.time64("us"), int: pa.int64()}
+            return pa.array(values, wanted.get(kinds.pop()))
+    except (pa.ArrowInvalid, OverflowError):
+        raise DataError(f"The values of the column {name!r} must fit into one type. Got some that do not.") from None
+    if bytes in kinds:
+        raise DataError(f"The values of the column {name!r} must be of one kind. Got bytes among other values.")
+    notes.append(f"column {name!r}: values of several kinds, read as text")
+    return pa.array([None if value is None else _written(value) for value in values], pa.string())
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+def plain(table: pa.Table, format: str) -> pa.Table:
+    """Return a table with categories as their values, and refuse columns that do not hold single values."""
+    import pyarrow as pa
+
+    for position, field in enumerate(table.schema):
+        kind = field.type
+        if isinstance(kind, pa.BaseExtensionType):
+            raise _unfit(field, format)
+        if pa.types.is_dictionary(kind):
+            column = table.column(position).cast(kind.value_type)
+            table = table.set_column(position, field.with_type(kind.value_type), column)
+            kind = kind.value_type
+        if pa.types.is_nested(kind) or pa.types.is_duration(kind) or pa.types.is_interval(kind):
+            raise _unfit(field, format)
+        narrow = {pa.large_string(): pa.string(), pa.string_view(): pa.string(), pa.null(): pa.string()}
+        if kind in narrow:
+            field = field.with_type(narrow[kind])
+            table = table.set_column(position, field, table.column(position).cast(field.type))
+    return table
+
+
+def _unfit(field: Any, format: str) -> DataError:
+    return DataError(
+        f"A column must hold single values to be written as {format}. Got {field.name!r} of type {field.type}.",
+        "leave it out, or write Parquet.",
+    )

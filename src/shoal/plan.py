@@ -1,0 +1,297 @@
+"""The plan of a release: what Python, the command line and job files all build.
+
+Its fields are the keywords of :func:`shoal.anonymize`, the keys of a job file and, with dashes, the options of the
+command line. A plan is frozen; the same plan on the same table gives the same release.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from shoal.errors import DataError, OptionError, near_names
+
+Kind = Literal["continuous", "integer", "ordinal", "nominal", "hierarchical", "boolean", "date", "datetime", "place"]
+Form = Literal["microaggregation", "local-recoding", "global-recoding"]
+Marker = str | int | float
+Names = tuple[str, ...]
+
+KINDS: tuple[str, ...] = get_args(Kind)
+FORMS: tuple[str, ...] = get_args(Form)
+
+# Names that users of sdcMicro bring along, and the field each of them adds to.
+SDCMICRO = {
+    "keyVars": "quasi_identifiers",
+    "numVars": "quasi_identifiers",
+    "sensibleVar": "sensitive_attributes",
+    "weightVar": "weight",
+    "hhId": "unit",
+    "strataVar": "stratum",
+    "excludeVars": "identifiers",
+    "aggr": "k",
+}
+# What a job file may say besides the plan.
+JOB_KEYS = ("input", "output", "report", "manifest")
+# And how the input is read and the output written, where that has to be said.
+ACCESS_KEYS = ("from", "table", "query", "sheet", "delimiter", "encoding", "decimal", "to", "to_table")
+
+
+class Plan(BaseModel):
+    """What is to be released, and how.
+
+    Attributes
+    ----------
+    k : int
+        Least number of records (of units, if `unit` is given) that share their published quasi-identifiers.
+    quasi_identifiers : names or None
+        What others may know about a person. None: every column without another role.
+    sensitive_attributes, other : names
+        Passed on as they are. A column may be quasi-identifier and sensitive: it is published as the former.
+    identifiers : names
+        Dropped.
+    weight : name or None
+        Sampling weights: they enter means and losses, not k. Passed on.
+    unit : name or None
+        Whose row it is, a person or a household: k counts different ones. Dropped.
+    stratum : names
+        Groups never cross strata. Passed on, and counted among what others may know.
+    places : pairs of names
+        Latitude and longitude in degrees: one attribute.
+    types : {name: kind}
+        Inferred where not said.
+    levels : {name: values}
+        Of ordinal attributes, lowest first.
+    hierarchies : {name: hierarchy}
+        A file, a :class:`shoal.Hierarchy`, nested lists or mappings, ``{"prefixes": [2, 3]}`` or
+        ``{"widths": [5, 10, 20]}``.
+    importance : {name: float}
+        What squared distances of an attribute are multiplied by.
+    representatives : {name or kind: how}
+        What a group publishes; see ``shoal.tables.representatives.REPRESENTATIVES``.
+    trim : float
+        Share of a group that a trimmed mean leaves out at either end, rounded down to whole records.
+    digits : {name: int}
+        Decimal places of what is published of a continuous attribute; as many as it has if not said.
+    formats : {name: pattern}
+        How dates are written in text, such as ``"%d/%m/%Y"``.
+    coordinates : int or None
+        Most coordinates of a nominal or hierarchical attribute; more are projected at random.
+    missing : "value", "error" or "drop"
+        A missing value is a value; or there must be none; or such rows are dropped.
+    missing_values : values, or {name: values}
+        What stands for a missing value besides an empty field; nothing else does.
+    release : str
+        "microaggregation" publishes typical values, "local-recoding" ranges and ancestors, "global-recoding" the same
+        without ever separating equal records.
+    blocks : "joint", "each" or lists of names
+        Which attributes are grouped together. With more than one block, k holds for each block only.
+    small_strata : "error" or "merge"
+        What is done about strata of fewer than k records.
+    method, options, refine : str, {name: value}, str or None
+        See :func:`shoal.partition`.
+    random_state : int or None
+        Seed of a method that draws at random.
+    n_jobs : int or None
+        Threads; all cores by default.
+    time_limit : float or None
+        About how many seconds the method "auto" may take (None: 10, and 100 more for every million rows).
+    shuffle : bool
+        Whether rows are published in a random order. It is drawn anew each time and kept nowhere: whoever knew it
+        could undo it.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=False)
+
+    k: int = Field(5, ge=2)
+    quasi_identifiers: Names | None = None
+    sensitive_attributes: Names = ()
+    identifiers: Names = ()
+    other: Names = ()
+    weight: str | None = None
+    unit: str | None = None
+    stratum: Names = ()
+    places: tuple[tuple[str, str], ...] = ()
+    types: dict[str, Kind] = {}
+    levels: dict[str, tuple[Marker, ...]] = {}
+    hierarchies: dict[str, str | dict[str, Any] | list[Any]] = {}
+    importance: dict[str, float] = {}
+    representatives: dict[str, str] = {}
+    trim: float = Field(0.2, ge=0, lt=0.5)
+    digits: dict[str, int] = {}
+    formats: dict[str, str] = {}
+    coordinates: int | None = Field(None, ge=1)
+    missing: Literal["value", "error", "drop"] = "value"
+    missing_values: tuple[Marker, ...] | dict[str, tuple[Marker, ...]] = ()
+    release: Form = "microaggregation"
+    blocks: Literal["joint", "each"] | tuple[Names, ...] = "joint"
+    small_strata: Literal["error", "merge"] = "error"
+    method: str = "auto"
+    options: dict[str, Any] = {}
+    refine: str | None = None
+    time_limit: float | None = Field(None, gt=0)
+    random_state: int | None = Field(None, ge=0)
+    n_jobs: int | None = -1
+    shuffle: bool = False
+
+    @field_validator(
+        "quasi_identifiers", "sensitive_attributes", "identifiers", "other", "stratum", "missing_values", mode="before"
+    )
+    @classmethod
+    def _one_or_many(cls, value: Any) -> Any:
+        """A single name stands for a list of one."""
+        return (value,) if isinstance(value, str) else value
+
+    @field_validator("hierarchies", mode="before")
+    @classmethod
+    def _as_plain_values(cls, value: Any) -> Any:
+        """A hierarchy in hand is kept as its paths, with the lengths of its edges where they differ from 1."""
+        if not isinstance(value, dict):
+            return value
+        return {name: one.to_plain() if hasattr(one, "to_plain") else one for name, one in value.items()}
+
+    @field_validator("digits")
+    @classmethod
+    def _digits(cls, value: dict[str, int]) -> dict[str, int]:
+        if any(not 0 <= digits <= 15 for digits in value.values()):
+            raise ValueError("must be whole numbers from 0 to 15")
+        return value
+
+    @field_validator("importance")
+    @classmethod
+    def _importance(cls, value: dict[str, float]) -> dict[str, float]:
+        if any(not 0 <= x < float("inf") for x in value.values()):
+            raise ValueError("must be finite numbers from 0 on")
+        return value
+
+    @model_validator(mode="after")
+    def _one_role_each(self) -> Plan:
+        """A column has one role, but a quasi-identifier may be sensitive too."""
+        seen: dict[str, str] = {}
+        for role in ("quasi_identifiers", "identifiers", "other", "weight", "unit", "stratum", "sensitive_attributes"):
+            named = getattr(self, role) or ()
+            for name in (named,) if isinstance(named, str) else named:
+                before = seen.get(name)
+                if before is not None and (before, role) != ("quasi_identifiers", "sensitive_attributes"):
+                    raise ValueError(f"the column {name!r} is given two roles: {before} and {role}")
+                seen[name] = role
+        for name in (half for pair in self.places for half in pair):
+            before = seen.get(name)
+            if before not in (None, "quasi_identifiers", "sensitive_attributes"):
+                raise ValueError(f"the column {name!r} is given two roles: {before} and places")
+            seen[name] = "places"
+        return self
+
+    @classmethod
+    def of(cls, **fields: Any) -> Plan:
+        """Return the plan with these fields; sdcMicro's names are taken too.
+
+        Raises
+        ------
+        OptionError
+            That says which field is wrong and why.
+        """
+        fields = _house_names(fields)
+        for name in fields:
+            if name not in cls.model_fields:
+                raise OptionError(
+                    f"A plan has no field {name!r}.", hint=near_names(name, cls.model_fields, "see shoal.Plan.")
+                )
+        try:
+            return cls.model_validate(fields)
+        except ValidationError as error:
+            raise OptionError(*_in_our_words(error)) from None
+
+    def job(self) -> dict[str, Any]:
+        """Return the fields that differ from their defaults, as plain values for JSON, YAML and TOML."""
+        said = self.model_dump(mode="json", exclude_defaults=True)
+        return {"k": self.k, **said}
+
+    def to_yaml(self) -> str:
+        """Return the plan as a job file."""
+        import yaml
+
+        job = self.job()
+        plain = json.dumps(job, ensure_ascii=False).isprintable()  # PyYAML does not read all that it writes otherwise
+        return yaml.safe_dump(job, sort_keys=False, allow_unicode=plain, default_flow_style=None, width=100)
+
+
+def read_job(path: str | Path) -> tuple[Plan, dict[str, str]]:
+    """Return the plan of a job file (YAML, TOML or JSON by its suffix), and what it says about files and databases.
+
+    Paths in it, of hierarchies too, are relative to the job file.
+    """
+    path = Path(path)
+    said = _parsed(path)
+    if not isinstance(said, dict):
+        raise DataError(f"A job file must hold names and values. Got something else in {path.name}.")
+    files = {key: str(said.pop(key)) for key in JOB_KEYS if key in said}
+    for key in files:
+        if "://" not in files[key] and files[key] != "-":
+            files[key] = str(path.parent / files[key])
+    files.update({key: str(said.pop(key)) for key in ACCESS_KEYS if key in said})
+    for name, hierarchy in said.get("hierarchies", {}).items() if isinstance(said.get("hierarchies"), dict) else ():
+        if isinstance(hierarchy, str) and ":" not in hierarchy and hierarchy != "prefixes":
+            said["hierarchies"][name] = str(path.parent / hierarchy)
+    return Plan.of(**said), files
+
+
+def _parsed(path: Path) -> Any:
+    import tomllib
+
+    import yaml
+
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"The job file {path.name} cannot be read: {_reason(error)}.") from None
+    try:
+        if path.suffix == ".toml":
+            return tomllib.loads(text)
+        return json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
+    except (ValueError, yaml.YAMLError) as error:
+        words = " ".join(str(error).split())
+        raise DataError(f"The job file {path.name} is not valid {path.suffix[1:].upper()}: {words}") from None
+
+
+def _reason(error: Exception) -> str:
+    return str(getattr(error, "strerror", None) or "it is not UTF-8 text")
+
+
+def _house_names(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields with sdcMicro's names replaced."""
+    found = {name: value for name, value in fields.items() if name not in SDCMICRO}
+    for name, ours in SDCMICRO.items():
+        if name not in fields or fields[name] is None:
+            continue
+        value = fields[name]
+        if ours in ("k", "weight", "unit"):
+            if ours in found:
+                raise OptionError(f"The plan says both {ours!r} and {name!r}, sdcMicro's name for it.")
+            found[ours] = value[0] if isinstance(value, list | tuple) and len(value) == 1 else value
+        else:
+            names = [value] if isinstance(value, str) else list(value)
+            before = found.get(ours) or ()
+            found[ours] = [before] if isinstance(before, str) else list(before)
+            found[ours] += [one for one in names if one not in found[ours]]
+    return found
+
+
+def _in_our_words(error: ValidationError) -> tuple[str, str | None]:
+    """Return the message and the hint of the first thing that is wrong."""
+    first = error.errors(include_url=False)[0]
+    place = [str(part) for part in first["loc"] if not (isinstance(part, str) and "[" in part)]
+    field = place[0] if place else ""
+    words = first["msg"].removeprefix("Value error, ")
+    words = words.replace("Input should be", "must be").rstrip(".")
+    words = words.replace("greater than or equal to", "at least").replace("less than or equal to", "at most")
+    if not field:
+        return f"In this plan {words}.", "name each column once."
+    named = f"The {field!r} of a plan" if len(place) == 1 else f"The {field!r} of a plan, at {place[1]!r},"
+    got = first.get("input")
+    got = f" Got {got!r}." if isinstance(got, str | int | float) else ""
+    known = KINDS if field == "types" else FORMS if field == "release" else ()
+    hint = near_names(first.get("input"), known, f"one of {', '.join(known)}.") if known else None
+    return f"{named} {words}.{got}", hint

@@ -1,0 +1,1 @@
+"""What is promised is checked on the published table alone."""

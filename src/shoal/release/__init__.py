@@ -1,0 +1,1 @@
+"""From a plan to a verified release: the run, the manifest, the report."""

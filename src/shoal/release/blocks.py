@@ -1,0 +1,73 @@
+"""Blocks of attributes, each with a partition of its own; usually there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from shoal.errors import OptionError
+from shoal.plan import Plan
+from shoal.progress import Progress, part
+from shoal.release.coordinates import Coordinates
+from shoal.release.grouping import Demands, described, group
+from shoal.tables.schema import Attribute
+
+Array = np.ndarray[Any, Any]
+
+
+class Block(NamedTuple):
+    """Attributes that were grouped together."""
+
+    attributes: tuple[str, ...]
+    columns: tuple[str, ...]
+    labels: Array  # int64[n], in the order of the table that came in
+    method: str
+    why: str
+
+
+def partitioned(
+    attributes: Sequence[Attribute], coordinates: Coordinates, plan: Plan, demands: Demands, report: Progress
+) -> list[Block]:
+    """Return the partition of each block of attributes."""
+    blocks = []
+    sets = attribute_sets(attributes, plan)
+    for at, own in enumerate(sets):
+        X = coordinates.together(own)
+        told = part(report, at / len(sets), (at + 1) / len(sets))
+        method, why = described(plan, *X.shape)
+        columns = tuple(name for attribute in attributes if attribute.name in own for name in attribute.columns)
+        blocks.append(Block(tuple(own), columns, group(X, plan, demands, told), method, why))
+    return blocks
+
+
+def attribute_sets(attributes: Sequence[Attribute], plan: Plan) -> list[list[str]]:
+    """Return the names of the attributes of each block."""
+    names = [attribute.name for attribute in attributes]
+    if plan.blocks == "joint":
+        return [names]
+    if plan.blocks == "each":
+        return [[name] for name in names]
+    owner = {column: attribute.name for attribute in attributes for column in attribute.columns}
+    sets = []
+    for block in plan.blocks:
+        unknown = [name for name in block if name not in owner]
+        if unknown:
+            raise OptionError(f"Blocks must be made of quasi-identifiers. Got {unknown[0]!r}.")
+        sets.append(list(dict.fromkeys(owner[name] for name in block)))
+    flat = [name for own in sets for name in own]
+    if sorted(flat) != sorted(names):
+        raise OptionError(
+            "Every quasi-identifier must be in exactly one block. "
+            f"Got {len(flat)} names in blocks for {len(names)} quasi-identifiers."
+        )
+    return sets
+
+
+def joint(blocks: Sequence[Block]) -> Array:
+    """Return the groups of records that share the groups of all blocks: int64[n]."""
+    if len(blocks) == 1:
+        return blocks[0].labels
+    keys = np.column_stack([block.labels for block in blocks])
+    return np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)

@@ -1,0 +1,221 @@
+"""From file to file: read, anonymise, write beside, re-read, verify, rename; then the manifest and the report."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shoal.errors import DataError, DisclosureError, OptionError
+from shoal.io import Source, read, write
+from shoal.io.files import checked_target, draft
+from shoal.io.formats import locate
+from shoal.plan import Plan
+from shoal.privacy.audit import Audit, audit, require
+from shoal.progress import Progress, part, throttled
+from shoal.release.run import release_of
+from shoal.tables.columns import typed
+from shoal.tables.frames import to_arrow
+
+if TYPE_CHECKING:
+    from shoal.release.release import Release
+
+# Kinds whose values are words, even if they look like numbers.
+WORDS = ("nominal", "ordinal", "hierarchical")
+
+Target = str | PathLike[str]
+
+
+def anonymize_file(
+    source: Target | Source,
+    output: Target | None = None,
+    plan: Plan | None = None,
+    *,
+    manifest: Target | None = None,
+    report: Target | None = None,
+    force: bool = False,
+    progress: Progress | None = None,
+    name_of_table: str | None = None,
+    **fields: Any,
+) -> Release:
+    """Anonymise a file or a table of a database, and write the release.
+
+    Parameters
+    ----------
+    source : path, address or Source
+        See :func:`shoal.io.read`.
+    output : path, address or None
+        Where the release goes, see :func:`shoal.io.write`. None: nowhere, it is only returned.
+    plan : Plan or None
+        In place of `fields`, which are those of :class:`shoal.Plan`.
+    manifest, report : path or None
+        Where to write them.
+    force : bool
+        Whether what is there is replaced.
+    progress : callable or None
+    name_of_table : str or None
+        Of a database that is written to.
+    **fields
+
+    Returns
+    -------
+    Release
+        Its table is a pyarrow.Table; one that came from CSV holds text, as it is in the file.
+    """
+    if plan is not None and fields:
+        raise OptionError(f"A plan says everything. Got {next(iter(fields))!r} beside it.")
+    plan = Plan.of(**fields) if plan is None else plan
+    told = throttled(progress)
+    told(0.0)
+    _check_targets(output, manifest, report, force)
+    start = time.perf_counter()
+    if not isinstance(source, Source):
+        source = read(source, progress=part(told, 0.0, 0.1))
+    seconds = time.perf_counter() - start
+    decimal = source.dialect.decimal if source.dialect is not None else "."
+    release = release_of(source.table, plan, text=source.text, decimal=decimal, progress=part(told, 0.1, 0.8))
+    release = replace(release, source=source, timings={"reading": seconds, **release.timings})
+    if output is None:
+        told(1.0)
+        return _recorded(release, manifest, report, force)
+    told_rest = part(told, 0.8, 1.0)
+    return save(
+        release,
+        output,
+        manifest=manifest,
+        report=report,
+        force=force,
+        progress=told_rest,
+        name_of_table=name_of_table,
+    )
+
+
+def save(
+    release: Release,
+    path: Target,
+    *,
+    manifest: Target | None = None,
+    report: Target | None = None,
+    force: bool = False,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Release:
+    """Write a release; see :meth:`Release.save`."""
+    _check_targets(path, manifest, report, force, options.get("format"))
+    start = time.perf_counter()
+    table = to_arrow(release.table, "save")
+    if release.text and locate(path, options.get("format"), "target").format.name != "csv":
+        table = _typed(table, release)
+    written = write(table, path, like=release.source, check=release.check, force=force, progress=progress, **options)
+    seconds = time.perf_counter() - start
+    release = replace(release, written=written, timings={**release.timings, "writing": seconds})
+    return _recorded(release, manifest, report, force)
+
+
+def _check_targets(
+    output: Target | None, manifest: Target | None, report: Target | None, force: bool, format: str | None = None
+) -> None:
+    """Say what is wrong with the targets before the work is done."""
+    place = None if output is None else locate(output, format, "target")
+    files = [] if place is None or place.path is None or place.format.database else [place.path]
+    files += [Path(target) for target in (manifest, report) if target is not None]
+    if len({path.resolve() for path in files}) < len(files):
+        raise OptionError("The release, the manifest and the report must be different files. Got one twice.")
+    for path in files:
+        checked_target(path, force)
+
+
+def _recorded(release: Release, manifest: Target | None, report: Target | None, force: bool) -> Release:
+    if manifest is not None:
+        write_text(json.dumps(release.manifest, indent=2, ensure_ascii=False) + "\n", manifest, force=force)
+    if report is not None:
+        release.report(report, force=force)
+    return release
+
+
+def _typed(table: Any, release: Release) -> Any:
+    """Return a table of text with the types that are read out of it, for formats that have types."""
+    dialect = None if release.source is None else release.source.dialect
+    decimal = "." if dialect is None else dialect.decimal
+    words = [name for a in release.attributes if a.kind in WORDS for name in a.columns]
+    for at, name in enumerate(table.column_names):
+        if name not in words:
+            table = table.set_column(at, name, typed(table.column(at), decimal, name))
+    return table
+
+
+def write_text(text: str, path: str | PathLike[str], *, force: bool = False) -> None:
+    """Write a text file, whole or not at all."""
+    target = checked_target(Path(path), force)
+    with draft(target) as beside:
+        beside.path.write_text(text, encoding="utf-8")
+        beside.publish(force)
+
+
+def verify_file(source: str | PathLike[str] | Source, manifest: str | PathLike[str]) -> Audit:
+    """Repeat the audit of a published file: its hash, its rows, and k on its quasi-identifiers.
+
+    Parameters
+    ----------
+    source : path, address or Source
+        The published file; see :func:`shoal.io.read`.
+    manifest : path
+        Written with it.
+
+    Returns
+    -------
+    Audit
+        Of all quasi-identifiers together.
+
+    Raises
+    ------
+    DisclosureError
+        If the file is not the one that was released, or k does not hold in it.
+    """
+    said = read_manifest(manifest)
+    source = source if isinstance(source, Source) else read(source)
+    output = said.get("output") or {}
+    if output.get("sha256") and source.sha256 and output["sha256"] != source.sha256:
+        raise DisclosureError(
+            f"{source.name} is not the file of this manifest: its SHA-256 is another one.",
+            hint="verify the file as it was released, or name its quasi-identifiers (--qi) to verify this one.",
+        )
+    if "rows" in output and output["rows"] != source.table.num_rows:
+        raise DisclosureError(
+            f"{source.name} is not the table of this manifest, which has {output['rows']} rows. "
+            f"Got {source.table.num_rows}.",
+            hint="verify the table as it was released.",
+        )
+    wanted, blocks = said["k"]["wanted"], said["k"]["blocks"]
+    strata = [name for name in said["quasi_identifiers"] if not any(name in block for block in blocks)]
+    for block in blocks:
+        names = _present(source, [*block, *strata])
+        require(audit(source.table, names, wanted), source.name)
+    # With several blocks, k is not promised for all quasi-identifiers together.
+    return audit(source.table, said["quasi_identifiers"], wanted if len(blocks) == 1 else None)
+
+
+def read_manifest(path: str | PathLike[str]) -> dict[str, Any]:
+    """Return a manifest."""
+    name = Path(path).name
+    try:
+        said: Any = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise DataError(f"The manifest {name} cannot be read: {error.strerror}.") from None
+    except ValueError:
+        raise DataError(f"The manifest {name} is not JSON.") from None
+    found: dict[str, Any] = said if isinstance(said, dict) else {}
+    k = found.get("k")
+    if not isinstance(k, dict) or not (found.get("quasi_identifiers") and k.get("wanted") and k.get("blocks")):
+        raise DataError(f"{name} is not the manifest of a release.", hint="it is written by --manifest.")
+    return found
+
+
+def _present(source: Source, names: list[str]) -> list[str]:
+    gone = [name for name in names if name not in source.table.column_names]
+    if gone:
+        raise DataError(f"{source.name} must have the column {gone[0]!r} of its manifest. Got none.")
+    return names

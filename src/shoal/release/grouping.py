@@ -1,0 +1,192 @@
+"""Partitions under what tables demand: strata, units, and records that must not be separated.
+
+Every method of Shoal makes groups of at least k records. Where k counts units, or equal records must stay together,
+groups that fall short are merged with their nearest ones afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from shoal.errors import DataError
+from shoal.partitioning.choice import choose
+from shoal.partitioning.pool import numbered
+from shoal.partitioning.run import partition
+from shoal.plan import Plan
+from shoal.progress import Progress, part, silent
+
+Array = np.ndarray[Any, Any]
+# Seconds that `auto` may take if the plan does not say, as somebody is waiting, and more of them for a row.
+PATIENCE, PATIENCE_A_ROW = 10.0, 1e-4
+
+Short = Callable[[Array], Array]  # labels -> bool[m]: which groups fall short
+
+
+class Demands(NamedTuple):
+    """What a partition must respect.
+
+    Attributes
+    ----------
+    strata : int64[n] or None
+        Groups never cross them.
+    units : int64[n] or None
+        k counts different ones.
+    together : bool
+        Whether equal records are never separated.
+    """
+
+    strata: Array | None = None
+    units: Array | None = None
+    together: bool = False
+
+
+def group(X: Array, plan: Plan, demands: Demands, report: Progress = silent) -> Array:
+    """Return labels int64[n] of groups that satisfy the demands, numbered by first appearance.
+
+    Parameters
+    ----------
+    X : float64[n, d]
+    plan : Plan
+    demands : Demands
+    report : callable
+    """
+    strata = np.zeros(len(X), np.int64) if demands.strata is None else demands.strata
+    labels = np.empty(len(X), np.int64)
+    order = np.argsort(strata, kind="stable")
+    bounds = np.flatnonzero(np.diff(strata[order], prepend=-1, append=-1))
+    count = 0
+    for start, stop in pairwise(bounds):
+        rows = order[start:stop]
+        told = part(report, start / len(X), stop / len(X))
+        units = None if demands.units is None else np.unique(demands.units[rows], return_inverse=True)[1]
+        own = _one_stratum(X if len(rows) == len(X) else X[rows], plan, units, demands.together, len(X), told)
+        labels[rows] = own + count
+        count += int(own.max()) + 1
+    return numbered(labels)
+
+
+def described(plan: Plan, n: int, d: int) -> tuple[str, str]:
+    """Return the method that is used for n records in d coordinates, with its options, and why."""
+    if plan.method != "auto":
+        options = ", ".join(f"{name}={value!r}" for name, value in plan.options.items())
+        chosen = plan.method + (f" ({options})" if options else "")
+        return chosen + (f", then {plan.refine}" if plan.refine else ""), "the plan asks for it"
+    choice = choose(n, d, plan.k, _seconds(plan, n))
+    options = ", ".join(f"{name}={value!r}" for name, value in choice.options.items())
+    chosen = choice.method + (f" ({options})" if options else "") + (f", then {plan.refine}" if plan.refine else "")
+    return chosen, choice.reason
+
+
+def _seconds(plan: Plan, n: int) -> float:
+    limit = PATIENCE + PATIENCE_A_ROW * n if plan.time_limit is None else plan.time_limit
+    return limit / (1 if plan.unit is None else 2)
+
+
+def _one_stratum(X: Array, plan: Plan, units: Array | None, together: bool, n: int, report: Progress) -> Array:
+    if units is None:
+        return _with_equals(X, _partition(X, plan, n, report), plan.k, None, together)
+    count = int(units.max()) + 1
+    if count < plan.k:
+        raise DataError(
+            f"k counts units: there must be at least {plan.k} in every stratum. Got {count}.",
+            hint="merge strata (small_strata='merge'), or ask for a smaller k.",
+        )
+    if count == len(X):
+        return _with_equals(X, _partition(X, plan, n, report), plan.k, None, together)
+    # Rows by rows, groups of one person's rows being merged; or person by person: whichever loses less.
+    by_rows = _with_equals(X, _partition(X, plan, n, part(report, 0.0, 0.5)), plan.k, units, together)
+    sizes = np.bincount(units)
+    means = np.column_stack([np.bincount(units, column) / sizes for column in X.T])
+    whole = _partition(means, plan, n, part(report, 0.5, 1.0))[units]
+    by_units = _with_equals(X, whole, plan.k, units, together)
+    return by_rows if _error(X, by_rows) <= _error(X, by_units) else by_units
+
+
+def _partition(X: Array, plan: Plan, n: int, report: Progress) -> Array:
+    """Return the labels of the planned method; `auto` has the share of the time that the rows are of all."""
+    limit = plan.time_limit
+    if plan.method == "auto":
+        limit = _seconds(plan, n) * len(X) / n
+    return partition(
+        X,
+        plan.k,
+        plan.method,
+        refine=plan.refine,
+        time_limit=limit,
+        random_state=plan.random_state,
+        n_jobs=plan.n_jobs,
+        progress=report,
+        **plan.options,
+    )
+
+
+def _with_equals(X: Array, labels: Array, k: int, units: Array | None, together: bool) -> Array:
+    """Return the labels with equal records put together, if asked, and groups that fall short merged."""
+
+    def short(found: Array) -> Array:
+        if units is None:
+            return np.bincount(found) < k
+        pairs = np.unique(found * (int(units.max()) + 1) + units)
+        return np.bincount(pairs // (int(units.max()) + 1), minlength=int(found.max()) + 1) < k
+
+    if together:
+        labels = _put_equals_together(X, labels)
+    return merged(X, labels, short)
+
+
+def _put_equals_together(X: Array, labels: Array) -> Array:
+    """Give equal records to the group that has most of them, the first one on ties."""
+    kinds = np.unique(X + 0.0, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    groups = int(labels.max()) + 1
+    pairs, counts = np.unique(kinds * groups + labels, return_counts=True)
+    best = np.lexsort((pairs, -counts, pairs // groups))
+    first = best[np.flatnonzero(np.diff((pairs // groups)[best], prepend=-1))]
+    return numbered((pairs % groups)[first][kinds])
+
+
+def merged(X: Array, labels: Array, short: Short) -> Array:
+    """Merge groups that fall short with the nearest ones, until none does.
+
+    Parameters
+    ----------
+    X : float64[n, d]
+    labels : int64[n]
+        0 .. m - 1.
+    short : callable
+        Gives bool[m] of labels: which groups fall short. A single group must not.
+    """
+    from scipy.spatial import cKDTree
+
+    while True:
+        bad = np.flatnonzero(short(labels))
+        groups = int(labels.max()) + 1
+        if len(bad) == 0 or groups == 1:
+            return numbered(labels)
+        sizes = np.bincount(labels)
+        means = np.column_stack([np.bincount(labels, column) / sizes for column in X.T])
+        distances, nearest = cKDTree(means).query(means[bad], k=min(groups, 9))
+        # What merging costs, the closest pairs first; a group takes part in one merger a round.
+        m = sizes[nearest] * sizes[bad][:, None] / (sizes[nearest] + sizes[bad][:, None])
+        costs = np.where(nearest == bad[:, None], np.inf, m * distances**2)
+        best = costs.argmin(axis=1)
+        partner = nearest[np.arange(len(bad)), best]
+        lone = ~np.isfinite(costs[np.arange(len(bad)), best])
+        # Nine equal means may hide all others: any of them will do.
+        partner[lone] = np.where(nearest[lone, 0] == bad[lone], nearest[lone, 1], nearest[lone, 0])
+        target = np.arange(groups)
+        used = np.zeros(groups, bool)
+        for p in np.argsort(costs[np.arange(len(bad)), best], kind="stable").tolist():
+            a, b = int(bad[p]), int(partner[p])
+            if not (used[a] or used[b]):
+                target[max(a, b)] = min(a, b)
+                used[a] = used[b] = True
+        labels = np.unique(target[labels], return_inverse=True)[1].astype(np.int64)
+
+
+def _error(X: Array, labels: Array) -> float:
+    sizes = np.bincount(labels)
+    return sum(float(((x - (np.bincount(labels, x) / sizes)[labels]) ** 2).sum()) for x in X.T)

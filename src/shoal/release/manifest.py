@@ -1,0 +1,71 @@
+"""The manifest: what was done, for those who must prove it, without any value of the table."""
+
+from __future__ import annotations
+
+import platform
+from importlib import metadata
+from typing import TYPE_CHECKING, Any
+
+import shoal
+
+if TYPE_CHECKING:
+    from shoal.release.release import Release
+
+FORMAT = 1
+PACKAGES = ("numpy", "numba", "scipy", "scikit-learn", "narwhals", "pyarrow", "pydantic")
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of what a release depends on."""
+    found = {"shoal": shoal.__version__, "python": platform.python_version()}
+    for package in PACKAGES:
+        found[package] = metadata.version(package)
+    return found
+
+
+def manifest_of(release: Release) -> dict[str, Any]:
+    """Return the manifest as plain values for JSON."""
+    found, plan = release.audit, release.plan
+    return {
+        "format": FORMAT,
+        "created": release.created,
+        "versions": versions(),
+        "input": _file(release.source, release.rows_in),
+        "output": _file(release.written, found.rows),
+        "plan": plan.job(),
+        "columns": [
+            {"name": column.name, "role": column.role, "role_inferred": column.inferred} for column in release.columns
+        ],
+        "quasi_identifiers": release.quasi_identifiers,
+        "attributes": [
+            {
+                "columns": list(a.columns),
+                "type": a.kind,
+                "type_inferred": a.inferred,
+                "published": a.representative,
+                "importance": a.importance,
+                "missing": release.missing[a.name],
+                "loss": release.losses.by_attribute[a.name],
+            }
+            for a in release.attributes
+        ],
+        "k": {
+            "wanted": plan.k,
+            "held": found.k,
+            "held_in_units": found.k_units,
+            "blocks": [list(block.columns) for block in release.blocks],
+        },
+        "groups": found.classes,
+        "group_sizes": {str(size): count for size, count in found.sizes.items()},
+        "rows": {"in": release.rows_in, "dropped": release.rows_dropped, "published": found.rows},
+        "loss": release.loss,
+        "methods": [{"columns": list(b.columns), "method": b.method, "why": b.why} for b in release.blocks],
+        "warnings": list(release.warnings),
+        "seconds": {step: round(seconds, 3) for step, seconds in release.timings.items()},
+    }
+
+
+def _file(thing: Any, rows: int) -> dict[str, Any] | None:
+    if thing is None:
+        return None
+    return {"name": str(thing.name), "sha256": thing.sha256, "rows": rows}

@@ -1,0 +1,211 @@
+"""What comes before the partition: values read, roles settled, and everything refused that cannot be done."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from shoal.errors import DataError, OptionError
+from shoal.partitioning.run import resolve
+from shoal.plan import Plan
+from shoal.privacy.audit import codes_of
+from shoal.progress import Progress, silent
+from shoal.release.blocks import Block, attribute_sets, partitioned
+from shoal.release.coordinates import Coordinates, embedded
+from shoal.release.grouping import Demands, described
+from shoal.release.strata import demands_of
+from shoal.tables import columns as _columns
+from shoal.tables import frames, schema
+from shoal.tables.identifiers import refuse_identifiers
+from shoal.tables.texts import Writing
+from shoal.tables.values import Codes, Numbers, Places, Values
+
+Array = np.ndarray[Any, Any]
+
+
+class Watch:
+    """Seconds by the clock of each step."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    @contextmanager
+    def __call__(self, step: str) -> Iterator[None]:
+        """Take the time of a step."""
+        start = time.perf_counter()
+        yield
+        self.seconds[step] = time.perf_counter() - start
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A table whose values were read, whose roles are settled, and for which the plan can be carried out.
+
+    Attributes
+    ----------
+    native : data frame
+        As it came.
+    plan : Plan
+    text : bool
+        Whether types were read out of text.
+    table : pyarrow.Table
+        The rows that stay.
+    columns : columns with their roles
+    reads : the quasi-identifiers with their values
+    missing : {name: int}
+        Missing values of each of them, before rows were dropped.
+    keep : int64[n] or None
+        The rows that stay (None: all).
+    rows_in, rows_dropped : int
+    demands, strata, merged_strata, weights
+        What the partition must respect, and what enters means and losses.
+    warnings : tuple of str
+    """
+
+    native: Any
+    plan: Plan
+    text: bool
+    table: Any
+    columns: tuple[schema.Column, ...]
+    reads: list[schema.Read]
+    missing: dict[str, int]
+    keep: Array | None
+    rows_in: int
+    rows_dropped: int
+    demands: Demands
+    strata: list[str]
+    merged_strata: dict[str, Any]
+    weights: Array | None
+    warnings: tuple[str, ...]
+    watch: Watch
+
+    @property
+    def attributes(self) -> tuple[schema.Attribute, ...]:
+        """Return the quasi-identifiers and how they are published."""
+        return tuple(read.attribute for read in self.reads)
+
+    def embedded(self) -> Coordinates:
+        """Return the coordinates of the attributes."""
+        with self.watch("embedding"):
+            return embedded(self.reads, self.plan)
+
+    def partitioned(self, coordinates: Coordinates, plan: Plan, progress: Progress = silent) -> list[Block]:
+        """Return the blocks of attributes with their groups, by the method and k of `plan`."""
+        return partitioned(self.attributes, coordinates, plan, self.demands, progress)
+
+    def methods(self, coordinates: Coordinates) -> list[tuple[tuple[str, ...], str, str]]:
+        """Return the attributes of each block, the method that is used for it, and why; or refuse the method."""
+        found = []
+        for own in attribute_sets(self.attributes, self.plan):
+            n, d = coordinates.together(own).shape
+            resolve(self.plan.method, self.plan.options, self.plan.refine, self.plan.time_limit, (n, d), self.plan.k)
+            found.append((tuple(own), *described(self.plan, n, d)))
+        return found
+
+
+def prepare(native: Any, plan: Plan, *, text: bool = False, decimal: str = ".") -> Prepared:
+    """Read the values that a plan needs, and refuse what cannot be done."""
+    watch = Watch()
+    with watch("reading values"):
+        columns = schema.roles(frames.names_of(native, "anonymize"), plan)
+        # What is declared to be passed on or dropped may hold anything.
+        needed = [c.name for c in columns if c.inferred or c.role not in ("other", "sensitive", "identifier")]
+        table = frames.to_arrow(native, "anonymize", needed)
+        refuse_identifiers(table, columns, text=text, decimal=decimal)
+        reads = schema.read(table, columns, plan, text=text, decimal=decimal)
+    n_in = table.num_rows
+    missing = {read.attribute.name: int(read.values.missing.sum()) for read in reads}
+    keep, dropped = _kept_rows(reads, missing, plan)
+    if keep is not None:
+        table, reads = table.take(keep), [_taken(read, keep) for read in reads]
+    _check_sizes(plan, table.num_rows, n_in)
+    said = tuple(_warnings(native, table, columns, plan))
+    demands, strata, merged_strata = demands_of(table, plan)
+    weights = _weights(table, plan, decimal)
+    return Prepared(
+        native=native,
+        plan=plan,
+        text=text,
+        table=table,
+        columns=columns,
+        reads=reads,
+        missing=missing,
+        keep=keep,
+        rows_in=n_in,
+        rows_dropped=dropped,
+        demands=demands,
+        strata=strata,
+        merged_strata=merged_strata,
+        weights=weights,
+        warnings=said,
+        watch=watch,
+    )
+
+
+def _kept_rows(reads: list[schema.Read], missing: dict[str, int], plan: Plan) -> tuple[Array | None, int]:
+    """Return the rows that stay (None: all) and how many do not, by the rule for missing values."""
+    some = [name for name, count in missing.items() if count]
+    if plan.missing == "value" or not some:
+        return None, 0
+    if plan.missing == "error":
+        raise DataError(
+            f"No quasi-identifier may have missing values (missing='error'). Got {sum(missing.values())}, "
+            f"in {', '.join(repr(name) for name in some)}.",
+            hint="missing='value' publishes them as such, missing='drop' leaves those rows out.",
+        )
+    gone = np.logical_or.reduce([read.values.missing for read in reads])
+    return np.flatnonzero(~gone), int(gone.sum())
+
+
+def _taken(read: schema.Read, rows: Array) -> schema.Read:
+    values: Values = read.values
+    if isinstance(values, Codes):
+        values = Codes(values.codes[rows], values.levels)
+    elif isinstance(values, Places):
+        values = Places(values.degrees[rows])
+    else:
+        values = Numbers(values.values[rows])
+    return schema.Read(read.attribute, values, read.writings)
+
+
+def _warnings(native: Any, table: Any, columns: tuple[schema.Column, ...], plan: Plan) -> Iterator[str]:
+    """Yield what weakens the protection."""
+    if frames.has_labels(native) and not plan.shuffle:
+        yield "The index of the data frame is kept: it must not identify anybody."
+    if plan.weight is not None:
+        sizes = np.bincount(codes_of(table.column(plan.weight)))
+        alone = int((sizes < plan.k).sum())
+        if alone:
+            yield (
+                f"The weights {plan.weight!r} are passed on as they are, and {alone} of their {len(sizes)} values "
+                f"belong to fewer than {plan.k} records."
+            )
+
+
+def _weights(table: Any, plan: Plan, decimal: str) -> Array | None:
+    if plan.weight is None:
+        return None
+    column = table.column(plan.weight)
+    values = _columns.decode_numbers(column, Writing(column.type, True, decimal), "continuous", plan.weight)[0]
+    bad = int((~(values.values >= 0)).sum())
+    if bad or not values.values.sum() > 0:
+        raise DataError(
+            f"The weights {plan.weight!r} must be numbers from 0 on, not all of them 0. Got {bad} others.",
+            hint="a record without a weight has no place in a weighted table; drop it, or give it one.",
+        )
+    return values.values
+
+
+def _check_sizes(plan: Plan, n: int, n_in: int) -> None:
+    if n < plan.k:
+        without = "" if n == n_in else f" (of {n_in}, the others have missing values)"
+        raise OptionError(
+            f"The 'k' option of anonymize must be an integer from 2 to the number of rows. Got {plan.k} for {n} rows"
+            f"{without}.",
+            hint="a table of fewer than k records cannot be published.",
+        )

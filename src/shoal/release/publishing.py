@@ -1,0 +1,67 @@
+"""What groups publish, written back into columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from shoal.release.blocks import Block
+from shoal.release.evidence import Measured
+from shoal.tables import columns as _columns
+from shoal.tables.representatives import represent
+from shoal.tables.schema import Read
+from shoal.tables.texts import writer
+from shoal.tables.values import Chosen, Codes, Computed, Numbers, Places, Texts, Values, grouped
+
+Array = np.ndarray[Any, Any]
+
+
+def published(
+    table: Any, reads: list[Read], blocks: list[Block], weights: Array | None, trim: float
+) -> tuple[dict[str, Any], list[Measured]]:
+    """Return the columns to be published, and every attribute before and after."""
+    changed: dict[str, Any] = {}
+    measured = []
+    for block in blocks:
+        groups = grouped(block.labels)
+        for read in reads:
+            attribute = read.attribute
+            if attribute.name not in block.attributes:
+                continue
+            chosen = represent(
+                read.values,
+                groups,
+                attribute.representative,
+                kind=attribute.kind,
+                hierarchy=attribute.hierarchy,
+                weights=weights,
+                trim=trim,
+                text=writer(attribute.kind, read.writings[0]),
+                name=f"column {attribute.name!r}",
+            )
+            for at, name in enumerate(attribute.columns):
+                own, kind = chosen, attribute.kind
+                if isinstance(chosen, Computed) and attribute.kind == "place":
+                    own, kind = Computed(chosen.numbers[:, at]), "continuous"
+                changed[name] = _columns.encode(own, block.labels, table.column(name), kind, read.writings[at])
+            after = _after(read.values, chosen, block.labels)
+            measured.append((attribute.name, Measured(attribute.name, attribute.kind, read.values, after)))
+    by_name = dict(measured)
+    return changed, [by_name[read.attribute.name] for read in reads]
+
+
+def _after(values: Values, chosen: Chosen, labels: Array) -> Values:
+    """Return the published values of every row."""
+    if isinstance(chosen, Texts):
+        words = tuple(sorted({text for text in chosen.texts if text is not None}))
+        place = {word: at for at, word in enumerate(words)}
+        return Codes(np.array([-1 if t is None else place[t] for t in chosen.texts], np.int64)[labels], words)
+    if isinstance(chosen, Computed):
+        return (Places if isinstance(values, Places) else Numbers)(chosen.numbers[labels])
+    rows = chosen.rows
+    if isinstance(values, Codes):
+        return Codes(np.where(rows < 0, -1, values.codes[rows])[labels], values.levels)
+    if isinstance(values, Places):
+        return Places(np.where(rows[:, None] < 0, np.nan, values.degrees[rows])[labels])
+    return Numbers(np.where(rows < 0, np.nan, values.values[rows])[labels])

@@ -1,0 +1,163 @@
+"""What comes out: the table that may be published, and all that is known about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shoal.plan import Plan
+from shoal.privacy.audit import Audit, audit, require
+from shoal.progress import Progress
+from shoal.release.blocks import Block
+from shoal.release.evidence import Evidence
+from shoal.release.losses import Losses
+from shoal.tables.schema import Attribute, Column
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from shoal.io import Source, Written
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, repr=False)
+class Release:
+    """A table in which k has been verified.
+
+    Attributes
+    ----------
+    table : data frame
+        To be published, of the kind that came in.
+    labels : int64[n]
+        Group of each published row. Not to be published.
+    plan : Plan
+    columns, attributes : roles of the columns; the quasi-identifiers and how they were published
+    audit : Audit
+        What was counted on the published table.
+    blocks : blocks of attributes with their partitions
+    losses : Losses
+    missing : {name: int}
+        Missing values of each quasi-identifier.
+    rows_in, rows_dropped : int
+    warnings : tuple of str
+        What weakens the protection.
+    timings : {step: seconds}
+    evidence : Evidence
+        Aggregates before and after, none of which gives a record away.
+    text : bool
+        Whether the table holds text as written in a CSV file.
+    source, written : Source and Written, or None
+        The files.
+    """
+
+    table: Any
+    labels: Array
+    plan: Plan
+    columns: tuple[Column, ...]
+    attributes: tuple[Attribute, ...]
+    audit: Audit
+    blocks: tuple[Block, ...]
+    losses: Losses
+    missing: dict[str, int]
+    rows_in: int
+    rows_dropped: int
+    warnings: tuple[str, ...]
+    timings: dict[str, float]
+    evidence: Evidence
+    text: bool = False
+    source: Source | None = None
+    written: Written | None = None
+    created: str = field(default_factory=lambda: _now())
+
+    @property
+    def loss(self) -> float:
+        """Return SSE / SST over all quasi-identifiers, from 0 (nothing lost) to 1."""
+        return self.losses.total
+
+    @property
+    def k(self) -> int:
+        """Return the k that holds on the published table: in units, if they were counted."""
+        return self.audit.k if self.audit.k_units is None else self.audit.k_units
+
+    @property
+    def risk(self) -> float:
+        """Return the highest chance of picking the right record of somebody whose quasi-identifiers are known."""
+        return 1 / self.k
+
+    @property
+    def quasi_identifiers(self) -> list[str]:
+        """Return the published columns that others may know, strata among them."""
+        return [name for a in self.attributes for name in a.columns] + list(self.plan.stratum)
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """Return the record of what was done, without any value of the table."""
+        from shoal.release.manifest import manifest_of
+
+        return manifest_of(self)
+
+    def report(self, path: str | PathLike[str] | None = None, *, force: bool = False) -> str:
+        """Return the report as HTML; it is written to `path` if one is given."""
+        from shoal.release.facts import facts_of
+        from shoal.release.report import render
+
+        page = render(facts_of(self))
+        if path is not None:
+            from shoal.release.files import write_text
+
+            write_text(page, path, force=force)
+        return page
+
+    def save(
+        self,
+        path: str | PathLike[str],
+        *,
+        manifest: str | PathLike[str] | None = None,
+        report: str | PathLike[str] | None = None,
+        force: bool = False,
+        progress: Progress | None = None,
+        **options: Any,
+    ) -> Release:
+        """Write the release, re-read and verified before the file gets its name.
+
+        Parameters
+        ----------
+        path : path or address
+            A file or a database, see :func:`shoal.io.write`.
+        manifest, report : path or None
+            Where to write them.
+        force : bool
+            Whether what is there is replaced.
+        progress : callable or None
+        **options
+            Of :func:`shoal.io.write`.
+
+        Returns
+        -------
+        Release
+            This one, with the hash of the file in its manifest.
+        """
+        from shoal.release.files import save
+
+        return save(self, path, manifest=manifest, report=report, force=force, progress=progress, **options)
+
+    def check(self, source: Source) -> None:
+        """Raise unless k holds in a table that was read again, by rows and in every block."""
+        for block in self.blocks:
+            require(audit(source.table, [*block.columns, *self.plan.stratum], self.plan.k), "The file")
+
+    def __repr__(self) -> str:
+        units = "" if self.audit.k_units is None else f", k = {self.audit.k_units} in units"
+        return (
+            f"Release({self.audit.rows} rows in {self.audit.classes} groups, k = {self.audit.k}{units}, "
+            f"loss {100 * self.loss:.3g} %)"
+        )
+
+
+def _now() -> str:
+    from datetime import datetime
+
+    return datetime.now().astimezone().isoformat(timespec="seconds")

@@ -1,0 +1,175 @@
+"""From a table and a plan to a release: roles, coordinates, groups, representatives, and the audit of the result."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shoal.errors import DisclosureWarning, OptionError
+from shoal.plan import Plan
+from shoal.privacy.audit import Audit, audit, require
+from shoal.progress import Progress, part, throttled
+from shoal.release.blocks import Block, joint
+from shoal.release.evidence import gather
+from shoal.release.losses import losses
+from shoal.release.preparation import Prepared, prepare
+from shoal.release.publishing import published
+from shoal.release.release import Release
+from shoal.tables import frames
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Array = np.ndarray[Any, Any]
+
+
+def anonymize(
+    table: Any,
+    k: int | None = None,
+    *,
+    quasi_identifiers: Sequence[str] | None = None,
+    sensitive_attributes: Sequence[str] = (),
+    identifiers: Sequence[str] = (),
+    plan: Plan | None = None,
+    progress: Progress | None = None,
+    **fields: Any,
+) -> Release:
+    """Hide every record of a table in a group of at least k look-alikes.
+
+    Parameters
+    ----------
+    table : data frame
+        Of pandas, polars, pyarrow or another library that narwhals knows.
+    k : int
+        Least number of records that share what is published of their quasi-identifiers (5 if not said).
+    quasi_identifiers : names or None
+        What others may know. None: every column without another role.
+    sensitive_attributes : names
+        Passed on as they are.
+    identifiers : names
+        Dropped.
+    plan : Plan or None
+        All of this and more in one, in place of the other arguments.
+    progress : callable or None
+        Is given the fraction done.
+    **fields
+        The other fields of :class:`shoal.Plan`: ``weight``, ``unit``, ``stratum``, ``types``, ``hierarchies``,
+        ``missing``, ``release``, ``method``, ``random_state``, ..
+
+    Returns
+    -------
+    Release
+        With ``table``, a data frame of the same kind, in which k has been verified.
+
+    Raises
+    ------
+    ShoalError
+        A :class:`ValueError` that says what must hold, what was found and what to do.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, shoal
+    >>> people = pa.table({"age": [31, 33, 58, 60], "income": [2100.0, 2300.0, 4000.0, 4400.0], "ill": [0, 1, 0, 0]})
+    >>> release = shoal.anonymize(people, k=2, quasi_identifiers=["age", "income"])
+    >>> release.table.to_pydict()
+    {'age': [32, 32, 59, 59], 'income': [2200.0, 2200.0, 4200.0, 4200.0], 'ill': [0, 1, 0, 0]}
+    """
+    said = {
+        **({} if k is None else {"k": k}),
+        **({} if quasi_identifiers is None else {"quasi_identifiers": quasi_identifiers}),
+        **({"sensitive_attributes": sensitive_attributes} if len(sensitive_attributes) else {}),
+        **({"identifiers": identifiers} if len(identifiers) else {}),
+        **fields,
+    }
+    if plan is not None and said:
+        raise OptionError(
+            f"A plan says everything. Got {next(iter(said))!r} beside it.",
+            hint="plan.model_copy(update={..}) gives a changed plan.",
+        )
+    return release_of(table, Plan.of(**said) if plan is None else plan, progress=progress)
+
+
+def release_of(
+    native: Any, plan: Plan, *, text: bool = False, decimal: str = ".", progress: Progress | None = None
+) -> Release:
+    """Carry out a plan on a data frame; `text` says that types are to be read out of text, with this decimal mark."""
+    return carry_out(prepare(native, plan, text=text, decimal=decimal), progress=progress)
+
+
+def carry_out(prepared: Prepared, *, progress: Progress | None = None) -> Release:
+    """Group the records of a prepared table, publish what groups have in common, and verify the result."""
+    report, watch = throttled(progress), prepared.watch
+    plan, table, reads, keep = prepared.plan, prepared.table, prepared.reads, prepared.keep
+    strata, demands, weights = prepared.strata, prepared.demands, prepared.weights
+    report(0.0)
+    coordinates = prepared.embedded()
+    report(0.15)
+    with watch("partitioning"):
+        blocks = prepared.partitioned(coordinates, plan, part(report, 0.15, 0.85))
+    with watch("publishing"):
+        changed, measured = published(table, reads, blocks, weights, plan.trim)
+        changed.update(prepared.merged_strata)
+        order = _order(table.num_rows, plan)
+        rows = keep if order is None else order if keep is None else keep[order]
+        if order is not None:
+            changed = {name: column.take(order) for name, column in changed.items()}
+        kept = [column.name for column in prepared.columns if column.role not in ("identifier", "unit")]
+        # Numbers of rows are no labels: where rows were left out they would tell which.
+        relabel = plan.shuffle or (keep is not None and not frames.has_labels(prepared.native))
+        result = frames.rebuilt(prepared.native, kept, rows, changed, relabel=relabel)
+    report(0.9)
+    with watch("verifying"):
+        names = [name for read in reads for name in read.attribute.columns] + strata
+        units = demands.units if demands.units is None or order is None else demands.units[order]
+        found = _audited(result, names, strata, blocks, plan, units)
+    with watch("measuring"):
+        own = {name: block.labels for block in blocks for name in block.attributes}
+        lost, labels = losses(coordinates, own, weights), joint(blocks)
+        evidence = gather(measured, labels=labels, k=plan.k, X=coordinates.together())
+    said = list(prepared.warnings)
+    if len(blocks) > 1 and found.k < plan.k:
+        said.append(
+            f"The attributes were grouped in {len(blocks)} blocks: k = {plan.k} holds within each of them. All "
+            f"quasi-identifiers together hold k = {found.k} only."
+        )
+    for words in said:
+        warnings.warn(words, DisclosureWarning, stacklevel=4)
+    report(1.0)
+    return Release(
+        table=result,
+        labels=labels if order is None else labels[order],
+        plan=plan,
+        columns=prepared.columns,
+        attributes=prepared.attributes,
+        audit=found,
+        blocks=tuple(blocks),
+        losses=lost,
+        missing=prepared.missing,
+        rows_in=prepared.rows_in,
+        rows_dropped=prepared.rows_dropped,
+        warnings=tuple(said),
+        timings=watch.seconds,
+        evidence=evidence,
+        text=prepared.text,
+    )
+
+
+def _order(n: int, plan: Plan) -> Array | None:
+    """Return the order in which rows are published: never from the seed, which a manifest tells."""
+    return np.random.default_rng().permutation(n) if plan.shuffle else None
+
+
+def _audited(
+    result: Any, names: list[str], strata: list[str], blocks: list[Block], plan: Plan, units: Array | None
+) -> Audit:
+    """Return the audit of all quasi-identifiers of the table to be published, after k held in every block."""
+    table = frames.to_arrow(result, "anonymize", names)
+    together = audit(table, names, plan.k, units=units)
+    if len(blocks) == 1:
+        require(together, "The release")
+    for block in blocks if len(blocks) > 1 else ():
+        found = audit(table, [*block.columns, *strata], plan.k, units=units)
+        require(found, f"The release, in the block of {', '.join(block.columns)},")
+    return together

@@ -1,0 +1,1 @@
+"""From columns with names, types and gaps to coordinates, and back."""

@@ -1,0 +1,389 @@
+"""Values out of columns, and columns out of what groups publish.
+
+Columns are Arrow arrays: those of any data frame come and go through them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from shoal.errors import DataError, OptionError
+from shoal.tables import texts
+from shoal.tables.texts import Writing
+from shoal.tables.values import Chosen, Codes, Computed, Numbers, Places, Rows, Values
+
+Array = np.ndarray[Any, Any]
+
+# Larger integers are not told apart in double precision, and larger numbers overflow when squared.
+LARGEST_INTEGER = 2**53
+LARGEST = 1e150
+MOST_DIGITS = 6
+
+
+def infer(column: Any, *, text: bool, decimal: str, name: str) -> tuple[str, str]:
+    """Return the kind of a column, and a note where it may surprise."""
+    import pyarrow as pa
+
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        return ("ordinal", "ordered categories") if kind.ordered else ("nominal", "")
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return texts.infer(column, decimal, name) if text else ("nominal", "")
+    if pa.types.is_boolean(kind):
+        return "boolean", ""
+    if pa.types.is_integer(kind):
+        return "integer", ""
+    if pa.types.is_floating(kind):
+        numbers = _floats(column)
+        present = numbers[~np.isnan(numbers)]
+        whole = len(present) < len(numbers) and bool((present == np.rint(present)).all())
+        return ("integer", "whole numbers, with gaps") if whole else ("continuous", "")
+    if pa.types.is_decimal(kind):
+        return "continuous", ""
+    if pa.types.is_date(kind):
+        return "date", ""
+    if pa.types.is_timestamp(kind):
+        return ("date", "all at midnight") if _whole_days(column) else ("datetime", "")
+    if pa.types.is_null(kind):
+        return "nominal", "no values"
+    raise DataError(
+        f"A quasi-identifier must hold numbers, texts, booleans or dates. The column {name!r} holds {kind}.",
+        hint="convert it, or give it another role.",
+    )
+
+
+def _whole_days(column: Any) -> bool:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if column.type.tz is not None or column.null_count == len(column):
+        return False
+    days = pc.cast(pc.cast(column, pa.date32(), safe=False), column.type)
+    return bool(pc.all(pc.equal(days, column)).as_py())
+
+
+def without_markers(column: Any, markers: Sequence[Any], decimal: str = ".") -> Any:
+    """Return the column with null where it holds one of the `markers`, which are declared to mean 'missing'."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not markers:
+        return column
+    values = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+    hit = None
+    for marker in markers:
+        same = _equal(values, marker, decimal)
+        if same is not None:
+            hit = same if hit is None else pc.or_(hit, same)
+    return column if hit is None else pc.if_else(pc.fill_null(hit, False), pa.scalar(None, column.type), column)
+
+
+def _equal(column: Any, marker: Any, decimal: str) -> Any:
+    """Return where a column holds a marker, None if it never can."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = column.type
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return texts.equal(column, marker, decimal)
+    if pa.types.is_boolean(kind):
+        return None  # or every number but 0 would stand for true
+    dated = pa.types.is_date(kind) or pa.types.is_timestamp(kind)
+    try:
+        whole = isinstance(marker, int) and pa.types.is_integer(kind)
+        wanted = pa.scalar(str(marker) if dated else marker if whole else float(marker))
+        return pc.equal(column, wanted.cast(kind))
+    except (ValueError, TypeError, pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return None
+
+
+def decode(
+    column: Any,
+    kind: str,
+    *,
+    text: bool = False,
+    decimal: str = ".",
+    digits: int | None = None,
+    pattern: str = "",
+    levels: Sequence[Any] = (),
+    name: str = "",
+) -> tuple[Values, Writing]:
+    """Return the values of a column, and how it writes them.
+
+    Parameters
+    ----------
+    column : pyarrow.ChunkedArray
+    kind : str
+        Any but "place".
+    text : bool
+        Whether numbers and dates are read out of text.
+    decimal : str
+    digits, pattern : int or None, str
+        As declared; otherwise as they are found.
+    levels : values
+        Of an ordinal attribute, lowest first.
+    name : str
+        For messages.
+    """
+    import pyarrow as pa
+
+    is_text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+    writing = Writing(column.type, text and is_text, decimal, digits, pattern)
+    if kind in ("nominal", "ordinal", "hierarchical", "boolean"):
+        return _codes(column, kind, levels, name), writing
+    if kind == "date":
+        return _dates(column, writing, name)
+    if kind == "datetime":
+        return _times(column, writing, name)
+    return decode_numbers(column, writing, kind, name)
+
+
+def decode_numbers(column: Any, writing: Writing, kind: str, name: str) -> tuple[Numbers, Writing]:
+    """Return the numbers of a continuous or integer column, and how it writes them."""
+    import pyarrow as pa
+
+    digits = writing.digits
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        numbers, places = texts.to_numbers(column, writing.decimal, name)
+        digits = places if digits is None else digits
+        writing = writing._replace(text=True)
+    elif pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_decimal(column.type):
+        numbers = _floats(column)
+    else:
+        raise _wrong_type(name, kind, column.type)
+    _check_numbers(numbers, kind, name)
+    if pa.types.is_decimal(column.type):
+        digits = column.type.scale if digits is None else min(digits, column.type.scale)
+    elif digits is None and kind == "continuous" and not writing.text:
+        digits = _decimal_places(numbers)
+    return Numbers(numbers), writing._replace(digits=0 if kind == "integer" else digits)
+
+
+def typed(column: Any, decimal: str, name: str) -> Any:
+    """Return a column of text with the type that is read out of it; text if there is none, or if it is not clear."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    try:
+        kind = texts.infer(column, decimal, name)[0]
+        if kind == "boolean":
+            return pc.equal(pc.utf8_lower(texts.trimmed(column)), "true")
+        if kind == "nominal":
+            return column
+        values, writing = decode(column, kind, text=True, decimal=decimal, name=name)
+    except DataError:
+        return column
+    types = {
+        "integer": pa.int64(),
+        "continuous": pa.float64(),
+        "date": pa.date32(),
+        "datetime": pa.timestamp("us"),
+    }
+    rows = np.arange(len(column))
+    return _computed(values.values, rows, kind, Writing(types[kind], digits=writing.digits))  # type: ignore[union-attr]
+
+
+def decode_place(latitude: Array, longitude: Array, names: tuple[str, str]) -> Places:
+    """Return the places of two columns of degrees; missing in one is missing."""
+    degrees = np.column_stack([latitude, longitude])
+    degrees[np.isnan(degrees).any(axis=1)] = np.nan
+    for at, (name, most) in enumerate(zip(names, (90, 180), strict=True)):
+        outside = int((np.abs(degrees[:, at]) > most).sum())
+        if outside:
+            raise DataError(
+                f"The column {name!r} must hold degrees from -{most} to {most}. Got {outside} others.",
+                hint="a place is a pair of latitude and longitude, in this order.",
+            )
+    return Places(degrees)
+
+
+def _floats(column: Any) -> Array:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    return np.array(pc.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False), np.float64)
+
+
+def _decimal_places(numbers: Array) -> int | None:
+    """Return how many decimal places numbers have; None if they have more than people write down."""
+    present = numbers[np.isfinite(numbers)]
+    for digits in range(MOST_DIGITS + 1):
+        if (np.round(present[:1000], digits) == present[:1000]).all() and (np.round(present, digits) == present).all():
+            return digits
+    return None
+
+
+def _check_numbers(numbers: Array, kind: str, name: str) -> None:
+    infinite = int(np.isinf(numbers).sum())
+    if infinite:
+        raise DataError(
+            f"The column {name!r} must hold finite numbers. Got {infinite} that are infinite.",
+            hint="correct them, or declare them with missing_values.",
+        )
+    largest = float(np.abs(numbers[~np.isnan(numbers)]).max(initial=0.0))
+    if kind == "integer" and largest > LARGEST_INTEGER:
+        raise DataError(
+            f"The column {name!r} holds whole numbers beyond 2^53, which look like identifiers.",
+            hint="make it an identifier, which is dropped, or say that its type is 'nominal'.",
+        )
+    if largest > LARGEST:
+        raise DataError(f"The column {name!r} must hold numbers up to 1e150. Got larger ones.")
+    if kind == "integer" and not (np.isnan(numbers) | (numbers == np.rint(numbers))).all():
+        raise DataError(
+            f"The column {name!r} must hold whole numbers, as declared. Got others.", hint="say 'continuous'."
+        )
+
+
+def _codes(column: Any, kind: str, levels: Sequence[Any], name: str) -> Codes:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    plain = column
+    given: list[str] = [_word(level) for level in levels]
+    if pa.types.is_dictionary(column.type):
+        plain = column.cast(column.type.value_type)
+        if kind == "ordinal" and not given:
+            given = [_word(level) for level in column.chunk(0).dictionary.to_pylist()] if column.num_chunks else []
+    numeric = pa.types.is_integer(plain.type) or pa.types.is_floating(plain.type) or pa.types.is_boolean(plain.type)
+    if pa.types.is_floating(plain.type):
+        # NaN is no level, and 0 and -0 are one.
+        plain = pc.if_else(pc.is_nan(plain), None, pc.add(plain, pa.scalar(0.0, plain.type)))
+    encoded = pc.dictionary_encode(plain)
+    encoded = encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
+    found = encoded.dictionary.to_pylist()
+    codes = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False).astype(np.int64)
+    words = [_word(level) for level in found]
+    if len(set(words)) < len(words):
+        raise DataError(f"The column {name!r} holds different values that are written alike.")
+    if kind == "boolean" and len(words) > 2:
+        raise DataError(
+            f"A boolean attribute must have two values. Got {len(words)} in the column {name!r}.",
+            hint=f"say types={{{name!r}: 'nominal'}}, or declare what stands for a missing value.",
+        )
+    if kind == "ordinal" and not given:
+        if not numeric and not all(_is_number(word) for word in words):
+            raise OptionError(
+                f"An ordinal attribute must have its levels in order. Got none for the column {name!r}.",
+                hint=f"say levels={{{name!r}: [lowest, .., highest]}}.",
+            )
+        given = [words[p] for p in sorted(range(len(found)), key=lambda p: float(found[p]))]
+    if kind != "ordinal":
+        given = sorted(words)
+    if len(set(given)) < len(given):
+        raise OptionError(f"The levels of the column {name!r} must be different.")
+    place = {level: p for p, level in enumerate(given)}
+    unknown = [p for p, word in enumerate(words) if word not in place]
+    if unknown:
+        rows = int(np.isin(codes, unknown).sum())
+        raise DataError(
+            f"The column {name!r} must hold its levels only. Got others in {rows} rows.",
+            hint="add them to its levels, or declare what stands for a missing value.",
+        )
+    new = np.array([place[word] for word in words] + [-1], np.int64)
+    return Codes(new[codes], tuple(given))
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    # Whole numbers with gaps come as floats from some data frames: 2.0 is the level 2.
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
+
+
+def _dates(column: Any, writing: Writing, name: str) -> tuple[Numbers, Writing]:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = column.type
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        present = texts.trimmed(column.drop_null())
+        pattern = writing.pattern
+        if not pattern and len(present):
+            pattern = (texts.matches(present, texts.DATE) and texts.date_pattern(present, name)) or "%Y-%m-%d"
+        writing = writing._replace(text=True, pattern=pattern or "%Y-%m-%d")
+        return Numbers(texts.to_days(column, writing.pattern, name)), writing
+    if not (pa.types.is_date(kind) or pa.types.is_timestamp(kind)):
+        raise _wrong_type(name, "date", kind)
+    days = _floats(pc.cast(pc.cast(column, pa.date32(), safe=False), pa.int32()))
+    return Numbers(days), writing
+
+
+def _times(column: Any, writing: Writing, name: str) -> tuple[Numbers, Writing]:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = column.type
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        found = texts.to_microseconds(column, writing.pattern, name)
+        writing = writing._replace(text=True)
+        if writing.pattern:
+            return Numbers(found), writing
+        pattern, places = texts.time_pattern(texts.trimmed(column.drop_null()))
+        digits = places if writing.digits is None else writing.digits
+        return Numbers(found), writing._replace(pattern=pattern, digits=digits)
+    if not (pa.types.is_date(kind) or pa.types.is_timestamp(kind)):
+        raise _wrong_type(name, "datetime", kind)
+    zone = getattr(kind, "tz", None)
+    times = pc.cast(column, pa.timestamp("us", zone), safe=False)
+    return Numbers(_floats(pc.cast(times, pa.int64()))), writing
+
+
+def _wrong_type(name: str, kind: str, found: Any) -> DataError:
+    return DataError(
+        f"The column {name!r} must hold values of a {kind} attribute. It holds {found}.",
+        hint="leave its type to be inferred, or say another one.",
+    )
+
+
+def encode(chosen: Chosen, labels: Array, column: Any, kind: str, writing: Writing) -> Any:
+    """Return the column to be published: for every row what its group publishes.
+
+    The type is that of the original column, unless groups publish words where it held none.
+    """
+    import pyarrow as pa
+
+    if isinstance(chosen, Rows):
+        rows = chosen.rows[labels]
+        return column.take(pa.array(rows, mask=rows < 0))
+    if isinstance(chosen, Computed):
+        return _computed(chosen.numbers, labels, kind, writing)
+    text = pa.types.is_string(writing.type) or pa.types.is_large_string(writing.type)
+    dictionary = pa.array(chosen.texts, writing.type if text else pa.string())
+    return pa.chunked_array([dictionary.take(pa.array(labels))])
+
+
+def _computed(numbers: Array, labels: Array, kind: str, writing: Writing) -> Any:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    missing = np.isnan(numbers)
+    filled = np.where(missing, 0.0, numbers)
+    if writing.text:
+        words = pa.array(texts.writer(kind, writing)(filled), writing.type, mask=missing)
+        return pa.chunked_array([words.take(pa.array(labels))])
+    if writing.digits is not None:
+        filled = np.round(filled, writing.digits) + 0.0
+    if kind in ("integer", "date", "datetime"):
+        whole = pa.array(np.rint(filled).astype(np.int64), mask=missing)
+        if kind == "integer":
+            # Not straight to decimals: they would have to hold any whole number.
+            found = pc.cast(whole if pa.types.is_integer(writing.type) else whole.cast(pa.float64()), writing.type)
+        elif kind == "date":
+            found = pc.cast(pc.cast(pc.cast(whole, pa.int32()), pa.date32()), writing.type, safe=False)
+        else:
+            zone = getattr(writing.type, "tz", None)
+            found = pc.cast(pc.cast(whole, pa.timestamp("us", zone)), writing.type, safe=False)
+    else:
+        found = pc.cast(pa.array(filled, mask=missing), writing.type, safe=False)
+    return pa.chunked_array([found.take(pa.array(labels))])

@@ -1,0 +1,148 @@
+"""Any data frame in, the same kind out: order of rows and columns, index, types and categories are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from shoal.errors import DataError
+
+Array = np.ndarray[Any, Any]
+
+# The types of pandas that hold missing values, for those that do not.
+NULLABLE = {
+    "bool": "boolean",
+    **{f"int{bits}": f"Int{bits}" for bits in (8, 16, 32, 64)},
+    **{f"uint{bits}": f"UInt{bits}" for bits in (8, 16, 32, 64)},
+}
+
+
+def to_arrow(native: Any, caller: str, names: list[str] | None = None) -> Any:
+    """Return a data frame of pandas, polars, pyarrow or another library that narwhals knows as a pyarrow.Table.
+
+    Parameters
+    ----------
+    native : data frame
+    caller : str
+        For messages.
+    names : list of str, optional
+        The columns that are needed. Default is all of them.
+    """
+    import narwhals as nw
+    import pyarrow as pa
+
+    wanted = names_of(native, caller) if names is None else names
+    if isinstance(native, pa.Table):
+        table = native.select(wanted)
+    else:
+        table = _converted(nw, pa, native, wanted)
+    if table.num_rows == 0:
+        raise DataError(f"The table of {caller} must have rows. Got none.")
+    return table
+
+
+def names_of(native: Any, caller: str) -> list[str]:
+    """Return the names of the columns of a data frame, which must be texts and different."""
+    import narwhals as nw
+    import pyarrow as pa
+
+    lazy = hasattr(native, "collect")
+    columns = native.column_names if isinstance(native, pa.Table) else () if lazy else getattr(native, "columns", ())
+    if not all(isinstance(name, str) for name in columns):
+        raise DataError(f"The columns of the table of {caller} must have names that are text. Got others.")
+    try:
+        names = list(nw.from_native(native, eager_only=True).columns)
+    except TypeError:
+        hint = "collect it first." if lazy else "a file is read by shoal.anonymize_file, or by shoal.io.read."
+        raise DataError(
+            f"The table of {caller} must be a data frame (pandas, polars, pyarrow). Got {type(native).__name__}.",
+            hint=hint,
+        ) from None
+    except nw.exceptions.DuplicateError:
+        names = []
+    if len(set(names)) < len(names) or not names:
+        raise DataError(f"The table of {caller} must have columns with different names. Got {len(columns)} columns.")
+    return names
+
+
+def _converted(nw: Any, pa: Any, native: Any, names: list[str]) -> Any:
+    frame = nw.from_native(native, eager_only=True)
+    arrays = {}
+    for name in names:
+        try:
+            arrays[name] = pa.chunked_array([frame[name].to_arrow()])
+        except (pa.ArrowException, TypeError):
+            raise DataError(
+                f"The column {name!r} must hold values of one kind that tables have. Got others.",
+                hint=f"give it one type first, or pass it on as it is (other=[{name!r}]).",
+            ) from None
+    return pa.table(arrays)
+
+
+def has_labels(native: Any) -> bool:
+    """Return whether the rows of a data frame have labels of their own, which may identify them."""
+    index = getattr(native, "index", None)
+    return index is not None and hasattr(native, "iloc") and type(index).__name__ != "RangeIndex"
+
+
+def rebuilt(native: Any, keep: list[str], rows: Array | None, changed: Mapping[str, Any], *, relabel: bool) -> Any:
+    """Return a data frame like `native` with other columns and rows.
+
+    Parameters
+    ----------
+    native : data frame
+    keep : names
+        The columns that stay, in their order.
+    rows : int64[m] or None
+        The rows that stay, in their new order; None: all.
+    changed : {name: pyarrow.ChunkedArray}
+        Columns with new values, one for each row that stays.
+    relabel : bool
+        Whether the labels of rows (the index of pandas) are replaced by 0, 1, ..
+    """
+    import narwhals as nw
+    import pyarrow as pa
+
+    if isinstance(native, pa.Table):
+        table = native.select(keep)
+        table = table if rows is None else table.take(pa.array(rows))
+        for name, array in changed.items():
+            at = table.column_names.index(name)
+            table = table.set_column(at, table.schema.field(name).with_type(array.type), array)
+        return table
+    frame = nw.from_native(native, eager_only=True).select(keep)
+    frame = frame if rows is None else frame[rows]
+    if not frame.implementation.is_pandas_like():
+        new = [_series(nw, pa, frame, name, array) for name, array in changed.items()]
+        return frame.with_columns(*new).to_native()
+    result = frame.to_native()
+    result = result.reset_index(drop=True) if relabel else result.copy()
+    for name, array in changed.items():
+        result[name] = _pandas_series(array, result[name], words=not _is_text(pa, frame[name].to_arrow().type))
+    return result
+
+
+def _pandas_series(array: Any, before: Any, *, words: bool) -> Any:
+    """Return an Arrow array as a series like `before`; `words` says that this held no text."""
+    import pyarrow as pa
+
+    # As objects, or whole numbers beside missing ones would pass through double precision.
+    series = array.to_pandas(integer_object_nulls=True)
+    if not (words and _is_text(pa, array.type)):
+        series = series.astype(NULLABLE.get(before.dtype.name, before.dtype) if array.null_count else before.dtype)
+    series.index = before.index
+    return series
+
+
+def _is_text(pa: Any, kind: Any) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _series(nw: Any, pa: Any, frame: Any, name: str, array: Any) -> Any:
+    series = nw.from_arrow(pa.table({name: array}), backend=frame.implementation)[name]
+    before = frame[name].dtype
+    if series.dtype == nw.String and before != nw.String:
+        return series  # words, such as intervals, where there were none
+    return series.cast(before) if series.dtype != before else series

@@ -1,0 +1,77 @@
+"""Ladders of intervals above numbers: each level cuts the line coarser than the one before."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from decimal import Decimal, InvalidOperation
+from itertools import pairwise
+
+from shoal.errors import OptionError
+
+
+def decimal(text: str | float) -> Decimal | None:
+    """Return the number that is written, None if there is none, or one no double precision could hold."""
+    try:
+        value = Decimal(str(text))
+    except InvalidOperation:
+        return None
+    return value if value.is_finite() and abs(value.adjusted()) <= 310 and len(value.as_tuple().digits) <= 60 else None
+
+
+def _plain(value: Decimal) -> str:
+    return format(value.normalize() + 0, "f")
+
+
+def ladder(
+    widths: Sequence[float | str] | None, edges: Sequence[Sequence[float | str]] | None, origin: float | str
+) -> list[Callable[[Decimal], str]]:
+    """Return, for each level, the function that names the interval of a number."""
+    start = decimal(origin)
+    if (widths is None) == (edges is None) or start is None:
+        raise OptionError("A ladder of intervals must have either 'widths' or 'edges', and a number as 'origin'.")
+    if edges is None:
+        steps = [decimal(width) for width in widths or ()]
+        nested = [a is not None and b is not None and 0 < a < b and b % a == 0 for a, b in pairwise(steps)]
+        if not steps or steps[0] is None or steps[0] <= 0 or not all(nested):
+            raise OptionError(
+                "The 'widths' of a ladder of intervals must be positive numbers, each a multiple of the one before. "
+                f"Got {list(widths or ())}.",
+                hint="intervals of a level must not be cut by those above it: 5, 10, 20 and not 5, 10, 15.",
+            )
+        return [_by_width(step, start) for step in steps if step is not None]
+    bounds = [[decimal(edge) for edge in level] for level in edges]
+    for i, level in enumerate(bounds):
+        known = [edge for edge in level if edge is not None]
+        if (
+            not level
+            or len(known) < len(level)
+            or known != sorted(set(known))
+            or (i and not set(level) <= set(bounds[i - 1]))
+        ):
+            raise OptionError(
+                "The 'edges' of a ladder of intervals must be numbers that rise, on each level some of those of the "
+                f"level before. Got others on level {i + 1} of {len(bounds)}."
+            )
+    if not bounds:
+        raise OptionError("The 'edges' of a ladder of intervals must have at least one level. Got none.")
+    return [_by_edges([edge for edge in level if edge is not None]) for level in bounds]
+
+
+def _by_width(width: Decimal, origin: Decimal) -> Callable[[Decimal], str]:
+    def place(value: Decimal) -> str:
+        steps, rest = divmod(value - origin, width)
+        low = origin + (steps - (rest < 0)) * width
+        return f"[{_plain(low)}, {_plain(low + width)})"
+
+    return place
+
+
+def _by_edges(edges: Sequence[Decimal]) -> Callable[[Decimal], str]:
+    texts = ["(-inf", *(f"[{_plain(edge)}" for edge in edges)], [*(_plain(edge) for edge in edges), "inf"]
+
+    def place(value: Decimal) -> str:
+        i = bisect_right(edges, value)
+        return f"{texts[0][i]}, {texts[1][i]})"
+
+    return place

@@ -1,0 +1,76 @@
+"""Whom a group represents: the members that are present, and what they count."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from shoal.errors import DataError
+from shoal.tables.sums import Array, power_above
+from shoal.tables.values import Groups
+
+_BITS = 50  # sums of integer weights stay below 2**_BITS, where double precision is exact
+
+
+class Members(NamedTuple):
+    """The present members of the groups that publish a value, group by group."""
+
+    rows: Array  # int64[p], rising within a group
+    starts: Array  # int64[g]; no group is empty
+    sizes: Array  # int64[g]
+    live: Array  # bool[m]: the groups that publish a value, g of them
+    weights: Array | None  # int64[p]; every group has some, all together below 2**_BITS
+
+    def spread(self, of_groups: Array) -> Array:
+        """Return something of each group for each of its members."""
+        return np.repeat(of_groups, self.sizes, axis=0)
+
+    def first(self, flags: Array) -> Array:
+        """Return the position of the first flagged member of each group; each must have one."""
+        flagged = np.flatnonzero(flags)
+        return flagged[np.searchsorted(flagged, self.starts)]
+
+    def amounts(self) -> Array:
+        """Return int64[p]: what each member counts."""
+        return np.ones(len(self.rows), np.int64) if self.weights is None else self.weights
+
+
+def checked_weights(weights: Array | None, n: int, name: str) -> Array | None:
+    """Return the weights of n rows, which may be None; DataError unless they are finite and not negative."""
+    if weights is None:
+        return None
+    bad = int((~(np.isfinite(weights) & (weights >= 0))).sum())
+    if weights.shape != (n,) or bad:
+        raise DataError(
+            f"Weights must be {n} finite numbers >= 0. Got {bad} others among {len(weights)} for {name}.",
+            hint="a record without a weight has no place in a weighted table; drop it, or give it one.",
+        )
+    return weights
+
+
+def present_members(missing: Array, groups: Groups, weights: Array | None) -> Members:
+    """Return who is represented: in groups fewer than half of whose members are missing, those who are not."""
+    sizes = groups.sizes
+    if missing.any():
+        absent = np.add.reduceat(missing[groups.order].astype(np.int64), groups.starts[:-1])
+        live = 2 * absent < sizes
+        rows = groups.order[np.repeat(live, sizes) & ~missing[groups.order]]
+        sizes = (sizes - absent)[live]
+    else:
+        live, rows = np.ones(len(sizes), bool), groups.order
+    starts = np.cumsum(sizes) - sizes
+    members = Members(rows, starts, sizes, live, None)
+    return members if weights is None or not len(rows) else members._replace(weights=_integers(weights[rows], members))
+
+
+def _integers(weights: Array, members: Members) -> Array:
+    """Return weights as integers in proportion: so their sums and ties are exact, in whatever order they are added.
+
+    They are scaled by a power of two a group, which keeps whole numbers and binary fractions as they are; below a
+    part in 2**_BITS / n of the largest weight of its group a weight is 0.
+    """
+    largest = np.maximum.reduceat(weights, members.starts)
+    none = largest == 0
+    scaled = np.where(members.spread(none), 1.0, weights / members.spread(np.where(none, 1.0, power_above(largest))))
+    return np.rint(scaled * 2.0 ** (_BITS - len(weights).bit_length())).astype(np.int64)

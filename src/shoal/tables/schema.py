@@ -1,0 +1,276 @@
+"""The role of every column and the attributes that are grouped.
+
+What the plan does not say is inferred, and shown. A plan that names unknown columns is refused with near names.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from shoal.errors import OptionError, near_names
+from shoal.plan import Plan
+from shoal.tables import columns as _columns
+from shoal.tables.hierarchy import Hierarchy
+from shoal.tables.representatives import REPRESENTATIVES
+from shoal.tables.texts import Writing
+from shoal.tables.values import Codes, Values
+
+# What groups publish under the two recodings, by kind.
+RECODED = {
+    "continuous": "interval",
+    "integer": "interval",
+    "date": "interval",
+    "datetime": "interval",
+    "ordinal": "interval",
+    "nominal": "set",
+    "boolean": "set",
+    "hierarchical": "ancestor",
+    "place": "mean",
+}
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the table, and what becomes of it."""
+
+    name: str
+    role: str
+    inferred: bool = False  # whether the role is
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """A quasi-identifier: a column, or a pair of them that is a place."""
+
+    columns: tuple[str, ...]
+    kind: str
+    representative: str
+    importance: float = 1.0
+    hierarchy: Hierarchy | None = field(default=None, repr=False)
+    inferred: bool = False  # whether the kind is
+    note: str = ""
+
+    @property
+    def name(self) -> str:
+        """Return what it is called."""
+        return ", ".join(self.columns)
+
+
+@dataclass(frozen=True)
+class Read:
+    """An attribute with its values, and how its columns write them."""
+
+    attribute: Attribute
+    values: Values
+    writings: tuple[Writing, ...]
+
+
+def roles(names: list[str], plan: Plan) -> tuple[Column, ...]:
+    """Return the role of every column, in their order.
+
+    Without named quasi-identifiers every column that has no other role is one; with them, the others are passed on.
+    """
+    for option in ("quasi_identifiers", "sensitive_attributes", "identifiers", "other", "stratum"):
+        for name in getattr(plan, option) or ():
+            _known(name, names, option)
+    for option in ("weight", "unit"):
+        if getattr(plan, option) is not None:
+            _known(getattr(plan, option), names, option)
+    described = _described(names, plan)
+    for pair in plan.places:
+        for name in pair:
+            _known(name, names, "places")
+    if isinstance(plan.missing_values, dict):
+        for name in plan.missing_values:
+            _known(name, names, "missing_values")
+    said = {
+        **dict.fromkeys(plan.sensitive_attributes, "sensitive"),
+        **dict.fromkeys(plan.other, "other"),
+        **dict.fromkeys(plan.identifiers, "identifier"),
+        **dict.fromkeys(plan.stratum, "stratum"),
+        **dict.fromkeys(plan.quasi_identifiers or (), "quasi-identifier"),
+    }
+    if plan.weight is not None:
+        said[plan.weight] = "weight"
+    if plan.unit is not None:
+        said[plan.unit] = "unit"
+    for pair in plan.places:
+        for name in pair:
+            said[name] = "quasi-identifier"
+    rest = "quasi-identifier" if plan.quasi_identifiers is None else "other"
+    for name, option in described.items():
+        # Who says how a column is to be grouped has said that it is.
+        role = said.setdefault(name, rest)
+        if role != "quasi-identifier":
+            raise OptionError(
+                f"The {option!r} of a plan must be about quasi-identifiers. Got {name!r}, whose role is {role!r}.",
+                hint="leave it out, or add the column to quasi_identifiers.",
+            )
+    found = tuple(Column(name, said.get(name, rest), name not in said) for name in names)
+    if not any(column.role == "quasi-identifier" for column in found):
+        raise OptionError(
+            "A release must have at least one quasi-identifier. Got none.",
+            hint="name them with quasi_identifiers (--qi on the command line).",
+        )
+    return found
+
+
+def _described(names: list[str], plan: Plan) -> dict[str, str]:
+    """Return the columns that the plan says more about, with the option that does."""
+    found = {}
+    for option in ("types", "levels", "hierarchies", "importance", "representatives", "digits", "formats"):
+        for name in getattr(plan, option):
+            if option != "representatives" or name not in REPRESENTATIVES:
+                _known(name, names, option)
+                found[name] = option
+    return found
+
+
+def _known(name: str, names: list[str], option: str) -> None:
+    if name not in names:
+        close = near_names(name, names, f"the table has {len(names)} columns.")
+        raise OptionError(f"The {option!r} of a plan must name columns of the table. Got {name!r}.", hint=close)
+
+
+def read(table: Any, found: tuple[Column, ...], plan: Plan, *, text: bool = False, decimal: str = ".") -> list[Read]:
+    """Return the quasi-identifiers of a table with their values, in the order of the columns.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+    found : columns with their roles
+    plan : Plan
+    text : bool
+        Whether types are read out of text.
+    decimal : str
+        The decimal mark in text.
+    """
+    second = {pair[1] for pair in plan.places}
+    first = {pair[0]: pair for pair in plan.places}
+    reads = []
+    for column in found:
+        if column.role != "quasi-identifier" or column.name in second:
+            continue
+        if column.name in first:
+            reads.append(_place(table, first[column.name], plan, text, decimal))
+        else:
+            reads.append(_attribute(table, column.name, plan, text, decimal))
+    return reads
+
+
+def markers(plan: Plan, name: str) -> tuple[Any, ...]:
+    """Return what stands for a missing value in a column."""
+    said = plan.missing_values
+    return said.get(name, ()) if isinstance(said, dict) else said
+
+
+def _attribute(table: Any, name: str, plan: Plan, text: bool, decimal: str) -> Read:
+    column = _columns.without_markers(table.column(name), markers(plan, name), decimal)
+    kind: str | None = plan.types.get(name)
+    note, inferred = "", kind is None and not any(name in d for d in (plan.hierarchies, plan.levels, plan.formats))
+    if kind == "place":
+        raise OptionError(
+            f"A place is a pair of columns. Got the type 'place' for {name!r} alone.",
+            hint="name the pair: places=[('latitude', 'longitude')] (--place latitude,longitude).",
+        )
+    if kind is None and name in plan.hierarchies:
+        kind = "hierarchical"
+    elif kind is None and name in plan.levels:
+        kind = "ordinal"
+    elif kind is None and name in plan.formats:
+        timed = any(part in plan.formats[name] for part in ("%H", "%I", "%M", "%S", "%T", "%X", "%c"))
+        kind = "datetime" if timed else "date"
+    elif kind is None:
+        kind, note = _columns.infer(column, text=text, decimal=decimal, name=name)
+    for option, wanted in (("levels", "ordinal"), ("hierarchies", "hierarchical")):
+        if name in getattr(plan, option) and kind != wanted:
+            raise OptionError(f"The {option!r} of a plan are of {wanted} columns. Got them for {name!r}, a {kind} one.")
+    values, writing = _columns.decode(
+        column,
+        kind,
+        text=text,
+        decimal=decimal,
+        digits=plan.digits.get(name),
+        pattern=plan.formats.get(name, ""),
+        levels=plan.levels.get(name, ()),
+        name=name,
+    )
+    if name in plan.digits and kind != "continuous":
+        raise OptionError(
+            f"The 'digits' of a plan must be about continuous attributes. Got {name!r}, which is {kind}.",
+            hint=f"say types={{{name!r}: 'continuous'}} if it is to have decimals." if kind == "integer" else None,
+        )
+    hierarchy = None
+    if kind == "hierarchical" and isinstance(values, Codes):
+        hierarchy = _hierarchy(plan, name, values)
+    attribute = Attribute(
+        (name,), kind, _representative(plan, name, kind), plan.importance.get(name, 1.0), hierarchy, inferred, note
+    )
+    return Read(attribute, values, (writing,))
+
+
+def _place(table: Any, pair: tuple[str, str], plan: Plan, text: bool, decimal: str) -> Read:
+    halves, writings = [], []
+    for name in pair:
+        column = _columns.without_markers(table.column(name), markers(plan, name), decimal)
+        writing = Writing(column.type, text, decimal, plan.digits.get(name))
+        values, writing = _columns.decode_numbers(column, writing, "continuous", name)
+        halves.append(values.values)
+        writings.append(writing)
+    name = pair[0]
+    attribute = Attribute(pair, "place", _representative(plan, name, "place"), plan.importance.get(name, 1.0))
+    return Read(attribute, _columns.decode_place(halves[0], halves[1], pair), tuple(writings))
+
+
+def _representative(plan: Plan, name: str, kind: str) -> str:
+    default = REPRESENTATIVES[kind][0] if plan.release == "microaggregation" else RECODED[kind]
+    how = plan.representatives.get(name, plan.representatives.get(kind, default))
+    if how not in REPRESENTATIVES[kind]:
+        raise OptionError(
+            f"What a group publishes of the {kind} column {name!r} must be one of {', '.join(REPRESENTATIVES[kind])}. "
+            f"Got {how!r}.",
+            hint=near_names(how, REPRESENTATIVES[kind], f"the default is {default!r}."),
+        )
+    return how
+
+
+def _hierarchy(plan: Plan, name: str, values: Codes) -> Hierarchy:
+    """Return the hierarchy of a column, which must have all of its values."""
+    said = plan.hierarchies.get(name)
+    if said is None:
+        raise OptionError(
+            f"A hierarchical attribute must have a hierarchy. Got none for the column {name!r}.",
+            hint=f"say hierarchies={{{name!r}: 'file.csv'}} (--hierarchy {name}=file.csv).",
+        )
+    if isinstance(said, dict) and set(said) == {"prefixes"}:
+        hierarchy = Hierarchy.from_prefixes(values.levels, _numbers(said["prefixes"], name, falling=True) or None)
+    elif isinstance(said, dict) and set(said) == {"widths"}:
+        hierarchy = Hierarchy.intervals(values.levels, _numbers(said["widths"], name))
+    elif isinstance(said, dict) and set(said) in ({"labels", "parents"}, {"labels", "parents", "lengths"}):
+        hierarchy = Hierarchy.from_plain(said, f"the hierarchy of {name!r}")
+    elif isinstance(said, str) and said == "prefixes":
+        hierarchy = Hierarchy.from_prefixes(values.levels)
+    elif isinstance(said, str) and said.startswith("prefixes:"):
+        hierarchy = Hierarchy.from_prefixes(values.levels, _numbers(said[9:].split(","), name, falling=True))
+    elif isinstance(said, str) and said.startswith("widths:"):
+        hierarchy = Hierarchy.intervals(values.levels, _numbers(said[7:].split(","), name))
+    elif isinstance(said, str):
+        hierarchy = Hierarchy.load(said)
+    else:
+        hierarchy = Hierarchy.from_nested(said, name=f"the hierarchy of {name!r}")
+    hierarchy.nodes_of([values.levels[code] for code in np.unique(values.codes[values.codes >= 0])], f"column {name!r}")
+    return hierarchy
+
+
+def _numbers(said: Any, name: str, *, falling: bool = False) -> list[Any]:
+    """Return the lengths of prefixes, which are whole and fall, or the widths of intervals, which rise."""
+    try:
+        return sorted((int(part) for part in said), reverse=True) if falling else sorted(float(part) for part in said)
+    except (TypeError, ValueError):
+        raise OptionError(
+            f"The hierarchy of {name!r} must list the numbers of its levels. Got {said!r}.",
+            hint="such as prefixes:2,3 or widths:5,10,20.",
+        ) from None

@@ -1,0 +1,389 @@
+"""Types read out of text: what a column of a CSV file says, and how to write such values again.
+
+A column is a number, a date or a boolean only if *every* present text is one. Digits with a leading zero are a code,
+not a number. A few texts among numbers are never taken for missing silently: the column is refused, and the message
+says what can be declared.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from shoal.errors import DataError
+
+Array = np.ndarray[Any, Any]
+
+LEADING_ZERO = r"^[+-]?0\d"
+DIGITS = r"^[+-]?\d+$"
+DECIMAL = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+BOOLEAN = r"(?i)^(true|false)$"
+DATE = r"^(?P<a>\d{1,4})(?P<s>[-/.])(?P<b>\d{1,2})(?P<t>[-/.])(?P<c>\d{1,4})$"
+ISO = "%Y-%m-%d"
+DATETIME = r"^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?$"
+DATED = r"^(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4})([T ]\d\d:\d\d.*)?$"
+# Three numbers between marks; every other pattern is left to strptime.
+PLAIN_PATTERN = re.compile(r"%([Ymd])([-/.])%(?!\1)([Ymd])\2%(?!\1|\3)[Ymd]")
+# More decimal places than double precision has.
+MANY_PLACES = 16
+
+# Often written for "no value"; they mean it only if declared.
+MARKERS = ("NA", "N/A", "NaN", "nan", "null", "NULL", "None", "none", ".", "-", "?", "#N/A", "")
+# A column of which at least this share are numbers, or dates, was meant to hold them.
+NEARLY_ALL = 0.5
+MICROSECONDS_A_DAY = 86_400_000_000
+
+
+class Writing(NamedTuple):
+    """How a column writes its values.
+
+    Attributes
+    ----------
+    type : pyarrow.DataType
+    text : bool
+        Whether values are read out of text.
+    decimal : str
+        The decimal mark of numbers in text.
+    digits : int or None
+        Decimal places; None: as many as it takes.
+    pattern : str
+        Of dates and times in text.
+    """
+
+    type: Any
+    text: bool = False
+    decimal: str = "."
+    digits: int | None = None
+    pattern: str = ""
+
+
+def infer(column: Any, decimal: str, name: str) -> tuple[str, str]:
+    """Return the kind of a text column, and a note on why where that may surprise."""
+    present = trimmed(column.drop_null())
+    if len(present) == 0:
+        return "nominal", "no values"
+    if matches(present, BOOLEAN):
+        return ("boolean", "") if len(column.unique().drop_null()) <= 2 else ("nominal", "true and false in many forms")
+    numbers = plain_numbers(present, decimal)
+    if are_numbers(numbers):
+        if not matches(numbers, DIGITS):
+            return "continuous", ""
+        return ("nominal", "codes: some have leading zeros") if contains(numbers, LEADING_ZERO) else ("integer", "")
+    if matches(present, DATE) and date_pattern(present, name) is not None:
+        return "date", ""
+    if matches(present, DATETIME):
+        return "datetime", ""
+    refuse_nearly("numbers", DECIMAL, numbers, present, name)
+    refuse_nearly("dates", DATED, present, present, name)
+    return "nominal", ""
+
+
+def matches(column: Any, pattern: str) -> bool:
+    """Return whether every text matches; the first thousand are asked first."""
+    import pyarrow.compute as pc
+
+    return all(pc.all(pc.match_substring_regex(part, pattern)).as_py() for part in (column.slice(0, 1000), column))
+
+
+def contains(column: Any, pattern: str) -> bool:
+    """Return whether some text matches."""
+    import pyarrow.compute as pc
+
+    return bool(pc.any(pc.match_substring_regex(column, pattern)).as_py())
+
+
+def are_numbers(column: Any) -> bool:
+    """Return whether every text is a decimal number; to convert them is the quickest way to know."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not matches(column.slice(0, 1000), DECIMAL):
+        return False
+    try:
+        numbers = pc.cast(column, pa.float64())
+    except pa.ArrowInvalid:
+        return matches(column, DECIMAL)
+    # Words such as "nan" and "inf" are converted too.
+    return bool(pc.all(pc.is_finite(numbers)).as_py()) or matches(column, DECIMAL)
+
+
+def trimmed(column: Any) -> Any:
+    """Return the texts without blanks around them."""
+    import pyarrow.compute as pc
+
+    return pc.utf8_trim_whitespace(column)
+
+
+def plain_numbers(column: Any, decimal: str) -> Any:
+    """Return the texts with a decimal point."""
+    import pyarrow.compute as pc
+
+    if decimal == ".":
+        return column
+    return pc.if_else(pc.match_substring(column, "."), "x", pc.replace_substring(column, decimal, "."))
+
+
+def equal(column: Any, marker: Any, decimal: str) -> Any:
+    """Return where a text column holds a marker: as it is written, blanks aside, or the same plain number."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    texts = trimmed(column)
+    same = pc.equal(texts, pa.scalar(str(marker).strip(), texts.type))
+    if re.search(DECIMAL, str(marker)) is None or re.search(LEADING_ZERO, str(marker)):
+        return same
+    numbers = plain_numbers(texts, decimal)
+    plain = pc.and_not(pc.match_substring_regex(numbers, DECIMAL), pc.match_substring_regex(numbers, LEADING_ZERO))
+    return pc.or_(same, pc.equal(pc.cast(pc.if_else(plain, numbers, "nan"), pa.float64()), float(marker)))
+
+
+def refuse_nearly(what: str, pattern: str, texts: Any, present: Any, name: str) -> None:
+    """Raise if a few of the texts of a column of numbers or dates are none, which match a pattern."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    others = pc.invert(pc.match_substring_regex(texts, pattern))
+    count = pc.sum(others).as_py()
+    if count == 0 or count > (1 - NEARLY_ALL) * len(texts):
+        return
+    marker = next((m for m in MARKERS if pc.sum(pc.equal(present.filter(others), pa.scalar(m))).as_py() == count), None)
+    if marker is None:
+        raise DataError(
+            f"The column {name!r} must hold {what} in all rows. Got something else in {count} of {len(texts)}.",
+            hint=f"correct them, declare what stands for a missing value, or say types={{{name!r}: 'nominal'}}.",
+        )
+    raise DataError(
+        f"The column {name!r} must hold {what} in all rows. Got {marker!r} in {count} of {len(texts)}.",
+        hint=f"if that means 'no value', declare it: missing_values=[{marker!r}].",
+    )
+
+
+def to_numbers(column: Any, decimal: str, name: str) -> tuple[Array, int | None]:
+    """Return the numbers of a text column, NaN where it is null, and the decimal places in use (None: exponents)."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    texts = plain_numbers(trimmed(column), decimal)
+    present = texts.drop_null()
+    if len(present) and not are_numbers(present):
+        refuse_nearly("numbers", DECIMAL, present, trimmed(column.drop_null()), name)
+        raise DataError(
+            f"The column {name!r} must hold numbers, as declared. Got others in {_count_others(present)} rows.",
+            hint="leave its type to be inferred, or declare what stands for a missing value.",
+        )
+    numbers = pc.cast(texts, pa.float64()).to_numpy(zero_copy_only=False)
+    exponents = pc.any(pc.or_(pc.match_substring(present, "e"), pc.match_substring(present, "E"))).as_py()
+    point = pc.find_substring(present, ".")
+    places = pc.if_else(pc.less(point, 0), 0, pc.subtract(pc.subtract(pc.utf8_length(present), point), 1))
+    most = pc.max(places).as_py() or 0
+    return np.array(numbers, np.float64), None if exponents or most > MANY_PLACES else most
+
+
+def _count_others(present: Any) -> int:
+    import pyarrow.compute as pc
+
+    return int(pc.sum(pc.invert(pc.match_substring_regex(present, DECIMAL))).as_py())
+
+
+def date_pattern(present: Any, name: str) -> str | None:
+    """Return the pattern of dates such as 31.12.1999, None if they are none.
+
+    Raises
+    ------
+    DataError
+        If day and month cannot be told apart, or some dates do not exist.
+    """
+    import pyarrow.compute as pc
+
+    if _iso_days(present) is not None:
+        return ISO
+    parts = pc.extract_regex(present, DATE)
+    marks = pc.unique(pc.struct_field(parts, "s")).to_pylist()
+    if len(marks) != 1 or pc.unique(pc.struct_field(parts, "t")).to_pylist() != marks:
+        return None
+    a, b, c = (_integers(pc.struct_field(parts, field)) for field in "abc")
+    lengths = [pc.utf8_length(pc.struct_field(parts, field)).to_numpy(zero_copy_only=False) for field in "ac"]
+    mark = marks[0]
+    if (lengths[0] == 4).all() and (lengths[1] <= 2).all():
+        orders = ["%Y{0}%m{0}%d"]
+    elif (lengths[1] == 4).all() and (lengths[0] <= 2).all():
+        orders = [*(["%d{0}%m{0}%Y"] if b.max() <= 12 else []), *(["%m{0}%d{0}%Y"] if a.max() <= 12 else [])]
+        if len(orders) == 2 and mark == ".":
+            orders = orders[:1]
+        if len(orders) == 2 and not (a == b).all():
+            raise DataError(
+                f"The dates of the column {name!r} can be read as day{mark}month or as month{mark}day.",
+                hint=f"say which, as formats={{{name!r}: '%d{mark}%m{mark}%Y'}}.",
+            )
+    else:
+        return None
+    for order in orders:
+        if _days(*_in_order(order, a, b, c)) is not None:
+            return order.format(mark)
+    raise DataError(
+        f"The column {name!r} must hold dates that exist, in one order of day and month. Got others.",
+        hint=f"correct them, or say types={{{name!r}: 'nominal'}}.",
+    )
+
+
+def to_days(column: Any, pattern: str, name: str) -> Array:
+    """Return days since 1970-01-01 of a text column, NaN where it is null."""
+    import pyarrow.compute as pc
+
+    texts = trimmed(column)
+    days = np.full(len(texts), np.nan)
+    here = np.asarray(pc.is_valid(texts).to_numpy(zero_copy_only=False), bool)
+    present = texts.drop_null()
+    found = _iso_days(present) if pattern == ISO else None
+    plain = PLAIN_PATTERN.fullmatch(pattern)
+    if found is None and plain is None:
+        moments = _moments(present, pattern)
+        found = None if moments is None else np.floor(moments / MICROSECONDS_A_DAY)
+    elif found is None and plain is not None and matches(present, _as_regex(pattern)):
+        parts = pc.extract_regex(present, DATE)
+        a, b, c = (_integers(pc.struct_field(parts, field)) for field in "abc")
+        found = _days(*_in_order(pattern, a, b, c))
+    if len(present) and found is None:
+        raise DataError(
+            f"The column {name!r} must hold dates of the form {pattern!r} in all rows. Got others.",
+            hint="say its form with formats=, or its type with types=.",
+        )
+    if found is not None:
+        days[here] = found
+    return days
+
+
+def _iso_days(present: Any) -> Array | None:
+    """Return the days of dates that are all written as 1999-12-31, else None."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    try:
+        days = pc.cast(pc.cast(present, pa.date32()), pa.int32())
+    except pa.ArrowInvalid:
+        return None
+    return np.array(days.to_numpy(zero_copy_only=False), np.float64)
+
+
+def _as_regex(pattern: str) -> str:
+    """Return what the texts of a plain pattern of dates match."""
+    parts = {"%Y": r"\d{4}", "%m": r"\d{1,2}", "%d": r"\d{1,2}", ".": r"\."}
+    return "^" + re.sub(r"%[Ymd]|\.", lambda found: parts[found[0]], pattern) + "$"
+
+
+def _moments(present: Any, pattern: str) -> Array | None:
+    """Return the microseconds since 1970-01-01 of texts of a pattern, None if some are not."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    try:
+        times = pc.strptime(present, pattern, "us")
+        # The 31st of February is taken for a day of March: dates that can be such ones are read again.
+        again = np.asarray(pc.less_equal(pc.day(times), 3).to_numpy(zero_copy_only=False), bool)
+        found = np.array(pc.cast(times, pa.int64()).to_numpy(zero_copy_only=False), np.float64)
+    except pa.ArrowInvalid:
+        again, found = np.ones(len(present), bool), np.zeros(len(present))
+    encoded = pc.dictionary_encode(present.filter(pa.array(again))).combine_chunks()
+    try:
+        moments = [datetime.strptime(text, pattern) for text in encoded.dictionary.to_pylist()]
+    except ValueError:
+        return None
+    if any(moment.tzinfo is not None for moment in moments):
+        return None
+    read = np.array(moments, "datetime64[us]").astype(np.int64).astype(np.float64)
+    found[again] = read[encoded.indices.to_numpy(zero_copy_only=False)]
+    return found
+
+
+def _in_order(pattern: str, a: Array, b: Array, c: Array) -> tuple[Array, Array, Array]:
+    """Return year, month and day of the three parts of a date."""
+    order = [letter for letter in pattern if letter in "Ymd"]
+    by_letter = dict(zip(order, (a, b, c), strict=True))
+    return by_letter["Y"], by_letter["m"], by_letter["d"]
+
+
+def _integers(column: Any) -> Array:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    return np.asarray(pc.cast(column, pa.int64()).to_numpy(zero_copy_only=False), np.int64)
+
+
+def _days(year: Array, month: Array, day: Array) -> Array | None:
+    """Return days since 1970-01-01, None if some are no dates."""
+    if len(year) == 0 or month.min() < 1 or month.max() > 12 or day.min() < 1 or year.min() < 1:
+        return None
+    months = (year - 1970) * 12 + month - 1
+    first = months.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
+    after = (months + 1).astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
+    return None if (day > after - first).any() else (first + day - 1).astype(np.float64)
+
+
+def to_microseconds(column: Any, pattern: str, name: str) -> Array:
+    """Return microseconds since 1970-01-01 of a text column, NaN where it is null."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    present = trimmed(column.drop_null())
+    found: Array | None
+    if pattern:
+        found = _moments(present, pattern)
+    else:
+        try:
+            times = pc.cast(pc.cast(present, pa.timestamp("us")), pa.int64())
+            found = times.to_numpy(zero_copy_only=False).astype(np.float64)
+        except pa.ArrowInvalid:
+            found = None
+    if found is None:
+        raise DataError(
+            f"The column {name!r} must hold dates with times in all rows. Got others.",
+            hint="say how they are written, as formats={..: '%d/%m/%Y %H:%M'}.",
+        )
+    result = np.full(len(column), np.nan)
+    result[np.asarray(pc.is_valid(column).to_numpy(zero_copy_only=False), bool)] = found
+    return result
+
+
+def time_pattern(present: Any) -> tuple[str, int]:
+    """Return how datetimes of ISO 8601 are written: with T or a blank, with or without seconds and their fractions."""
+    import pyarrow.compute as pc
+
+    longest = int(pc.max(pc.utf8_length(present)).as_py() or 0)
+    mark = "T" if pc.any(pc.match_substring(present, "T")).as_py() else " "
+    pattern = f"%Y-%m-%d{mark}%H:%M" + ("" if longest <= 16 else ":%S" if longest <= 19 else ":%S.%f")
+    return pattern, max(0, longest - 20)
+
+
+def writer(kind: str, writing: Writing) -> Callable[[Array], Sequence[str]]:
+    """Return what writes numbers of a kind as text."""
+    if kind in ("date", "datetime"):
+        unit = "D" if kind == "date" else "us"
+        pattern = writing.pattern or ("%Y-%m-%d" if kind == "date" else "%Y-%m-%d %H:%M:%S")
+
+        # Fractions of a second have six digits: those that the column does not write are cut off.
+        end = None if writing.digits is None or not pattern.endswith("%f") else min(writing.digits, 6) - 6 or None
+
+        def dates(numbers: Array) -> list[str]:
+            moments = np.round(numbers).astype(np.int64).astype(f"datetime64[{unit}]").tolist()
+            # Years before 1000 are written with fewer digits otherwise.
+            forms = (pattern if m.year > 999 else pattern.replace("%Y", f"{m.year:04d}") for m in moments)
+            return [moment.strftime(form)[:end] for moment, form in zip(moments, forms, strict=True)]
+
+        return dates
+    if kind == "integer":
+        return lambda numbers: [str(x) for x in np.rint(numbers).astype(np.int64).tolist()]
+    digits, mark = writing.digits, writing.decimal
+
+    def decimals(numbers: Array) -> list[str]:
+        numbers = numbers + 0.0 if digits is None else np.round(numbers, digits) + 0.0
+        if digits is None:
+            texts = [repr(x) for x in numbers.tolist()]
+        else:
+            texts = [f"{x:.{digits}f}" for x in numbers.tolist()]
+        return [text.replace(".", mark) for text in texts] if mark != "." else texts
+
+    return decimals

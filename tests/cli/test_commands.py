@@ -1,0 +1,185 @@
+"""The other commands: verify, methods, compare, demo, help."""
+
+import importlib.util
+import json
+import re
+
+import pytest
+from cli_tables import ROLES, flat
+
+import shoal
+from shoal.cli import shows
+
+QI = ("--qi", "age,zip,income,sex")
+
+
+@pytest.fixture
+def released(people, run):
+    run("anonymize", "people.csv", "-k", 4, "-o", "out.csv", *ROLES, "-q")
+    return people
+
+
+# --- verify ---
+
+
+def test_a_release_is_verified_with_the_manifest_beside_it(released, run):
+    said = run("verify", "out.csv")
+    assert "out.csv.manifest.json" in said.stdout
+    assert "SHA-256 of the manifest: holds" in said.stdout
+    (released / "out.csv.manifest.json").rename(released / "m.json")
+    assert "k = 4: holds" in run("verify", "out.csv", "--manifest", "m.json").stdout
+    facts = json.loads(run("verify", "out.csv", "--manifest", "m.json", "--json").stdout)
+    assert facts["holds"] is True
+    assert facts["k"]["held"] >= 4
+    assert len(facts["checks"]) == 2
+
+
+def test_a_file_that_was_changed_is_refused(released, run):
+    with open(released / "out.csv", "a") as file:
+        file.write("\n")
+    said = run("verify", "out.csv", code=1)
+    assert "its SHA-256 is another one" in flat(said)
+    run("verify", "out.csv", *QI, "-k", 4)  # by itself it is still good
+
+
+def test_a_k_that_does_not_hold_is_refused(released, run):
+    said = run("verify", "out.csv", "-k", 30, code=1)
+    assert "k = 30 does not hold" in flat(said)
+    assert "below 30" in said.stdout
+    said = run("verify", "people.csv", *QI, "-k", 2, code=1)
+    assert "k = 2 does not hold" in flat(said)
+    facts = json.loads(run("verify", "people.csv", *QI, "-k", 2, "--json", code=1).stdout)
+    assert (facts["holds"], facts["k"]["held"], facts["rows_below"]) == (False, 1, 40)
+    assert "k = 1" in run("verify", "people.csv", *QI).stdout  # nothing was wanted
+
+
+def test_k_may_count_units(people, run):
+    (people / "t.csv").write_text("who,age\n" + "".join(f"{i // 2},{30 + i // 4}\n" for i in range(12)))
+    assert "k = 2 in units, 4 in rows" in run("verify", "t.csv", "--unit", "who", "--qi", "age").stdout
+    run("verify", "t.csv", "--unit", "who", "--qi", "age", "-k", 3, code=1)
+    run("verify", "t.csv", "--qi", "age", "-k", 4)
+
+
+def test_blocks_are_verified_one_by_one(people, run):
+    run("anonymize", "people.csv", "-k", 4, "-o", "b.csv", *ROLES, "--blocks", "age,zip;income,sex", "-q")
+    said = run("verify", "b.csv")
+    assert "k = 4 within age, zip: holds" in said.stdout
+    assert "k = 4 within income, sex: holds" in said.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("out.csv", "--qi", "agee"), "did you mean 'age'"),
+        (("out.csv", "--manifest", "people.csv"), "The manifest people.csv is not JSON"),
+        (("out.csv", "--manifest", "m.json", "--qi", "age"), "The manifest says what the quasi-identifiers are"),
+        (("nothing.csv",), "Got no such file"),
+    ],
+)
+def test_mistakes_in_verify(released, run, arguments, words):
+    assert words in flat(run("verify", *arguments, code=2))
+
+
+# --- methods ---
+
+
+def test_all_methods_are_listed(run):
+    said = run("methods").stdout
+    facts = json.loads(run("methods", "--json").stdout)
+    assert [one["name"] for one in facts["methods"]] == [method.name for method in shoal.methods()]
+    assert all(method.name in said for method in (*shoal.methods(), *shoal.refinements()))
+    assert all(one["cost"] and one["summary"] for one in facts["methods"])
+    said = run("methods", "ona*-gamma").stdout
+    assert "--option gamma=" in said
+    assert "did you mean" in flat(run("methods", "ona**", code=2))
+
+
+# --- compare ---
+
+
+def test_methods_are_compared_on_the_coordinates_of_a_release(people, run):
+    arguments = ("people.csv", *ROLES, "--method", "mdav,mondrian", "--method", "univariate", "-k", 3, "-k", 5)
+    said = run("compare", *arguments)
+    assert said.stdout.count("mdav") == 2
+    assert "exactly one coordinate" in flat(said)
+    trials = json.loads(run("compare", *arguments, "--json").stdout)["trials"]
+    assert [(trial["k"], trial["method"]) for trial in trials] == [
+        (k, method) for k in (3, 5) for method in ("mdav", "mondrian", "univariate")
+    ]
+    for trial in trials:
+        if trial["method"] == "univariate":
+            assert trial["loss"] is None
+            assert trial["error"]
+        else:
+            assert trial["smallest"] >= trial["k"]
+            assert 0 < trial["loss"] < 1
+            assert trial["groups"] * trial["mean"] == pytest.approx(40)
+    run("anonymize", "people.csv", "-k", 5, "-o", "out.csv", *ROLES, "--method", "mdav", "-q")
+    manifest = json.loads((people / "out.csv.manifest.json").read_text())
+    mdav = next(trial for trial in trials if (trial["k"], trial["method"]) == (5, "mdav"))
+    assert mdav["loss"] == pytest.approx(manifest["loss"], rel=1e-9)
+
+
+def test_strata_and_weights_enter_the_comparison(people, run):
+    arguments = ("--id", "name", "--qi", "age,income", "--other", "illness", "--method", "mdav", "-k", 3)
+    plain = json.loads(run("compare", "people.csv", *arguments, "--other", "sex,zip", "--json").stdout)
+    split = json.loads(run("compare", "people.csv", *arguments, "--stratum", "sex,zip", "--json").stdout)
+    assert split["trials"][0]["loss"] > plain["trials"][0]["loss"]
+
+
+@pytest.mark.skipif(importlib.util.find_spec("matplotlib") is None, reason="matplotlib is not installed")
+@pytest.mark.parametrize("suffix", ["svg", "png"])
+def test_a_plot_is_drawn(people, run, suffix):
+    arguments = ("compare", "people.csv", *ROLES, "--method", "mdav,mondrian", "-k", 3, "-k", 5)
+    run(*arguments, "--plot", f"c.{suffix}", "-q")
+    start = (people / f"c.{suffix}").read_bytes()[:200]
+    assert (b"<svg" in start or b"<?xml" in start) if suffix == "svg" else start.startswith(b"\x89PNG")
+    assert "must not be there yet" in flat(run(*arguments, "--plot", f"c.{suffix}", code=2))
+
+
+def test_mistakes_in_compare(people, run):
+    assert "must end in one of .svg" in flat(run("compare", "people.csv", *ROLES, "--plot", "c.doc", code=2))
+    assert "did you mean 'mdav'" in flat(run("compare", "people.csv", *ROLES, "--method", "mdaf", code=2))
+    said = run("compare", "people.csv", *ROLES, "--method", "univariate", code=2)
+    assert "At least one of the methods must be usable" in flat(said)
+
+
+# --- demo ---
+
+
+def test_the_demo_shows_a_group_and_leaves_what_it_says(people, run):
+    said = run("demo")
+    folder = people / "shoal-demo"
+    files = {"survey.csv", "release.csv", "release.csv.manifest.json", "report.html"}
+    assert {path.name for path in folder.iterdir()} == files
+    assert "5 wanted, 5 held" in said.stdout
+    assert (folder / "report.html").as_uri() in said.stdout.replace("\n", "")
+    # The five rows after "published" agree in everything but the diagnosis.
+    after = said.stdout.split("published with k")[1].splitlines()
+    dates = [line for line in after if re.match(r"\d{4}-\d\d-\d\d ", line)]
+    assert len(dates) == 5
+    assert len({line[:50] for line in dates}) == 1
+    assert max(len(line) for line in said.stdout.splitlines() if "file://" not in line) <= 80
+    assert "must not replace files" in flat(run("demo", code=2))
+    run("verify", "shoal-demo/release.csv", "-q")
+    run("demo", "--force", "-q")
+
+
+# --- help ---
+
+
+@pytest.mark.parametrize("command", ["anonymize", "verify", "compare", "methods", "demo", None])
+def test_help_has_examples_and_fits(run, monkeypatch, command):
+    monkeypatch.setenv("COLUMNS", "60")
+    said = run(*([command] if command else []), "--help").stdout
+    assert "Examples" in said
+    assert f"shoal {command or 'demo'}" in said
+    assert max(len(line) for line in said.splitlines()) <= 60
+
+
+def test_version(run):
+    assert run("--version").stdout == f"shoal {shoal.__version__}\n"
+
+
+def test_losses_are_shown_with_three_digits():
+    assert [shows.percent(x) for x in (0.12345, 0.5, 1.0, 1e-31, 0.0)] == ["12.3 %", "50 %", "100 %", "0 %", "0 %"]

@@ -1,0 +1,133 @@
+"""The command in a process of its own: streams, pipes, signals, exit codes, the time it takes to start."""
+
+import csv
+import json
+import os
+import pty
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from cli_tables import ROLES, SECRETS
+
+COMMAND = (sys.executable, "-m", "shoal")
+
+
+def test_streams_and_exit_codes(people, process):
+    done = process("anonymize", "people.csv", "-k", 4, "-o", "-", *ROLES)
+    assert done.returncode == 0
+    records = list(csv.reader(done.stdout.splitlines()))
+    assert len(records) == 41
+    assert records[0] == ["age", "zip", "income", "sex", "illness"]
+    assert "4 wanted" in done.stderr
+    assert "\x1b" not in done.stdout + done.stderr  # no colours in pipes
+    (people / "out.csv").write_text(done.stdout)
+    assert process("verify", "out.csv", "--qi", "age,zip,income,sex", "-k", 4).returncode == 0
+    assert process("verify", "out.csv", "--qi", "age,zip,income,sex", "-k", 40).returncode == 1
+    assert process("verify", "out.csv", "--qi", "agee").returncode == 2
+
+
+def test_json_from_standard_input(people, process):
+    text = (people / "people.csv").read_text()
+    done = process("anonymize", "-", "-k", 4, "-o", "out.parquet", *ROLES, "--json", input=text)
+    manifest = json.loads(done.stdout)
+    assert manifest["rows"]["published"] == 40
+    assert manifest["output"]["sha256"]
+    assert not any(secret in done.stdout + done.stderr for secret in SECRETS)
+
+
+def test_a_reader_that_leaves_early_is_no_error(people):
+    listing = subprocess.run(
+        f"{sys.executable} -m shoal methods | head -1", shell=True, capture_output=True, text=True, check=False
+    )
+    assert listing.stdout == "Methods (--method)\n"
+    assert listing.stderr == ""
+    words = f"{sys.executable} -m shoal anonymize people.csv -k 4 -o out.csv {' '.join(ROLES)}"
+    done = subprocess.run(f"{words} | true", shell=True, capture_output=True, text=True, check=False)
+    assert "Traceback" not in done.stderr
+    assert (people / "out.csv").exists()  # the release does not depend on who reads the summary
+
+
+def test_ctrl_c_leaves_no_file(tmp_path):
+    draw = random.Random(1)
+    lines = (",".join(f"{draw.gauss(0, 1):.5f}" for _ in range(8)) for _ in range(30_000))
+    (tmp_path / "big.csv").write_text("\n".join(["a,b,c,d,e,f,g,h", *lines]) + "\n")
+    arguments = ("anonymize", "big.csv", "-k", "5", "-o", "out.csv", "--method", "pcl", "--report", "r.html")
+    running = subprocess.Popen(
+        [*COMMAND, *arguments], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    for line in running.stderr:
+        if "quasi-identifiers" in line:  # the schema was shown: records are being grouped, for minutes
+            break
+    time.sleep(1.0)
+    start = time.perf_counter()
+    running.send_signal(signal.SIGINT)
+    _, said = running.communicate(timeout=30)
+    assert running.returncode == 130
+    assert "stopped; nothing was written" in said
+    assert "Traceback" not in said
+    assert time.perf_counter() - start < 10
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["big.csv"]
+
+
+def on_a_terminal(arguments, folder, **variables):
+    """Return what a terminal of 80 columns is sent."""
+    ours, theirs = pty.openpty()
+    environment = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "FORCE_COLOR")}
+    environment |= {"COLUMNS": "80", "TERM": "xterm", **variables}
+    running = subprocess.Popen([*COMMAND, *arguments], cwd=folder, stdout=theirs, stderr=theirs, env=environment)
+    os.close(theirs)
+    sent = b""
+    while True:
+        try:
+            chunk = os.read(ours, 65536)
+        except OSError:
+            break
+        if not chunk:
+            break
+        sent += chunk
+    os.close(ours)
+    assert running.wait() in (0, 2)
+    return sent.decode()
+
+
+def test_colours_and_bars_on_a_terminal_only(people):
+    arguments = ("anonymize", "people.csv", "-k", "4", "-o", "out.csv", *ROLES)
+    sent = on_a_terminal(arguments, people)
+    assert "reading" in sent
+    assert "\x1b[36m" in sent
+    assert "4 wanted" in sent
+    assert "\x1b[1;31merror: " in on_a_terminal(arguments, people)  # out.csv is there now
+    plain = on_a_terminal(arguments, people, NO_COLOR="1")
+    assert "error: " in plain
+    assert "\x1b[31m" not in plain
+    assert "\x1b[1;31m" not in plain
+
+
+def test_it_says_when_kernels_are_compiled(people, process):
+    arguments = ("anonymize", "people.csv", "-k", 4, "--qi", "age", "--id", "name", "--other", "zip,income,sex,illness")
+    cold = {"NUMBA_CACHE_DIR": str(people / "cache")}
+    assert "compiled for the first time" in process(*arguments, "-o", "a.csv", env=cold).stderr
+    warm = process(*arguments, "-o", "b.csv", env=cold)
+    assert warm.returncode == 0
+    assert "compiled" not in warm.stderr
+
+
+def test_help_is_there_at_once(process):
+    def seconds():
+        start = time.perf_counter()
+        assert process("--help").returncode == 0
+        return time.perf_counter() - start
+
+    assert min(seconds() for _ in range(3)) < 0.5
+
+
+@pytest.mark.parametrize("code", ["from shoal.cli.app import app", "import shoal.cli"])
+def test_starting_loads_nothing_heavy(code):
+    heavy = ("numpy", "pyarrow", "numba", "pydantic", "narwhals")
+    script = f"{code}\nimport sys\nprint([name for name in {heavy!r} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

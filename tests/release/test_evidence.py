@@ -1,0 +1,407 @@
+import dataclasses
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shoal.release.evidence import Frequencies, Histogram, Measured, _guarded, gather
+from shoal.tables.values import Codes, Numbers, Places, grouped
+
+K = 5
+
+
+def groups_of(values, k=K):
+    """Return labels of groups of k neighbours in the order of the values; the last group has the rest."""
+    labels = np.empty(len(values), dtype=np.int64)
+    labels[np.argsort(values, kind="stable")] = np.minimum(np.arange(len(values)) // k, len(values) // k - 1)
+    return labels
+
+
+def means(values, labels):
+    return (np.bincount(labels, values) / np.bincount(labels))[labels]
+
+
+def medians(values, labels):
+    groups = grouped(labels)
+    return np.array([np.median(part) for part in np.split(values[groups.order], groups.starts[1:-1])])[labels]
+
+
+def number(name, before, after, kind="continuous"):
+    return Measured(name, kind, Numbers(np.asarray(before, float)), Numbers(np.asarray(after, float)))
+
+
+def everything(evidence):
+    """Return all numbers and texts anywhere in the evidence."""
+    found = []
+
+    def walk(thing):
+        if dataclasses.is_dataclass(thing):
+            for field in dataclasses.fields(thing):
+                walk(getattr(thing, field.name))
+        elif isinstance(thing, tuple):
+            for part in thing:
+                walk(part)
+        else:
+            found.append(thing)
+
+    walk(evidence)
+    return found
+
+
+@pytest.fixture(scope="module")
+def table():
+    """Return a table with missing values, its groups, and the evidence of both."""
+    rng = np.random.default_rng(1)
+    n = 3000
+    age = np.rint(rng.uniform(18, 90, n))
+    income = np.exp(rng.normal(7, 0.6, n) + age / 100)
+    income[rng.random(n) < 0.1] = np.nan
+    level = np.digitize(np.nan_to_num(income, nan=1500), [1000, 2000, 4000])
+    labels = groups_of(age + rng.random(n))
+    filled = np.where(np.isnan(income), np.nanmean(income), income)
+    paid = means(filled, labels)
+    levels = ("none", "low", "middle", "high")
+    mode = np.array([np.bincount(level[labels == g]).argmax() for g in range(labels.max() + 1)])[labels]
+    attributes = [
+        number("age", age, np.rint(means(age, labels)), "integer"),
+        number("income", income, paid),
+        Measured("level", "ordinal", Codes(level, levels), Codes(mode, levels)),
+    ]
+    X = np.stack([age / 20, filled / 1000], axis=1)
+    return attributes, labels, X, gather(attributes, X=X, labels=labels, k=K)
+
+
+# --- what it says is right ---
+
+
+def test_sizes_are_counted(table):
+    _, labels, _, evidence = table
+    counts = np.bincount(np.bincount(labels))
+    assert evidence.sizes.bars == tuple((s, s, c) for s, c in enumerate(counts.tolist()) if c)
+    assert (evidence.sizes.groups, evidence.sizes.smallest) == (labels.max() + 1, K)
+
+
+def test_many_sizes_are_counted_in_classes():
+    labels = np.repeat(np.arange(200), np.arange(5, 205))
+    sizes = gather([], labels=labels, k=K).sizes
+    assert len(sizes.bars) <= 30
+    assert sum(count for *_, count in sizes.bars) == sizes.groups == 200
+    assert (sizes.smallest, sizes.largest, sizes.bars[0][0]) == (5, 204, 5)
+    assert all(high + 1 == low for (_, high, _), (low, _, _) in zip(sizes.bars, sizes.bars[1:], strict=False))
+
+
+def test_histograms_are_counted(table):
+    attributes, _, _, evidence = table
+    for attribute, drawn in zip(attributes[:2], evidence.distributions, strict=False):
+        edges = np.array(drawn.edges)
+        inner = np.nextafter(edges[-1], -np.inf)
+        for values, counts, missing in (
+            (attribute.before.values, drawn.before, drawn.missing[0]),
+            (attribute.after.values, drawn.after, drawn.missing[1]),
+        ):
+            there = values[~np.isnan(values)]
+            expected = np.histogram(np.clip(there, edges[0], inner), edges)[0]
+            assert counts == tuple(np.where(expected < K, 0, expected).tolist())
+            assert missing == len(values) - len(there)
+
+
+def test_an_integer_has_whole_bins():
+    values = np.repeat(np.arange(4.0), 50)
+    drawn = gather([number("children", values, values, "integer")], labels=groups_of(values), k=K).distributions[0]
+    assert drawn.edges == (-0.5, 0.5, 1.5, 2.5, 3.5)
+    assert drawn.before == drawn.after == (50,) * 4
+
+
+def test_a_long_tail_is_gathered_in_the_last_bar():
+    values = np.sort(np.random.default_rng(0).pareto(0.8, 5000))
+    labels = groups_of(values)
+    drawn = gather([number("x", values, means(values, labels))], labels=labels, k=K).distributions[0]
+    assert drawn.edges[-1] < np.quantile(values, 0.95)
+    assert sum(drawn.after) == 5000
+    # All of the picture is used.
+    assert np.count_nonzero(drawn.after) == len(drawn.after)
+
+
+def test_means_and_standard_deviations(table):
+    attributes, _, _, evidence = table
+    for attribute, figures in zip(attributes[:2], evidence.figures, strict=False):
+        low, high = attribute.after.values.min(), attribute.after.values.max()
+        before = np.clip(attribute.before.values, low, high)
+        assert figures.mean_before == pytest.approx(np.nanmean(before), abs=0.005 * np.nanstd(before))
+        assert figures.sd_before == pytest.approx(np.nanstd(before), rel=0.005)
+        assert figures.mean_after == pytest.approx(attribute.after.values.mean(), abs=0.005 * figures.sd_after)
+        assert figures.sd_after == pytest.approx(attribute.after.values.std(), rel=0.005)
+        assert len(f"{figures.sd_before:g}".replace(".", "").strip("0")) <= 3
+
+
+def test_distance_of_frequencies(table):
+    attributes, _, _, evidence = table
+    counts = [np.bincount(values.codes, minlength=4) for values in attributes[2][2:]]
+    assert evidence.figures[2].distance == pytest.approx(np.abs(counts[0] - counts[1]).sum() / 6000, abs=5e-4)
+    drawn = evidence.distributions[2]
+    assert drawn.labels == ("none", "low", "middle", "high")
+    assert drawn.before == tuple(counts[0].tolist())
+    assert drawn.after == tuple(counts[1].tolist())
+
+
+def test_correlations_over_present_pairs(table):
+    attributes, _, _, evidence = table
+    age, income, level = attributes
+    columns = [
+        [age.before.values, income.before.values, level.before.codes.astype(float)],
+        [age.after.values, income.after.values, level.after.codes.astype(float)],
+    ]
+    bounds = [(column.min(), column.max()) for column in columns[1]]
+    for side, shown in zip(columns, (evidence.correlations.before, evidence.correlations.after), strict=True):
+        for i in range(3):
+            for j in range(3):
+                pair = np.stack([np.clip(side[i], *bounds[i]), np.clip(side[j], *bounds[j])])
+                expected = np.corrcoef(pair[:, ~np.isnan(pair).any(axis=0)])[0, 1]
+                assert shown[i][j] == pytest.approx(expected, abs=0.0051)
+    assert evidence.correlations.names == ("age", "income", "level")
+
+
+def test_groups_on_principal_axes(table):
+    _, labels, X, evidence = table
+    ends = np.sort(X, axis=0)
+    X = np.clip(X, ends[K - 1], ends[-K])
+    X = X - X.mean(axis=0)
+    _, singular, axes = np.linalg.svd(X, full_matrices=False)
+    on_axes = X @ axes.T
+    expected = np.stack([np.bincount(labels, on_axes[:, a]) / np.bincount(labels) for a in (0, 1)], axis=1)
+    shown = np.array(evidence.axes.points)
+    for a in (0, 1):
+        sign = np.sign(shown[:, a] @ expected[:, a])
+        assert np.allclose(shown[:, a], sign * expected[:, a], atol=6e-4)
+    assert np.array_equal(shown[:, 2], np.bincount(labels))
+    assert np.allclose(evidence.axes.shares, singular**2 / (singular**2).sum(), atol=6e-4)
+
+
+def test_not_all_of_many_groups_are_drawn():
+    labels = np.repeat(np.arange(5000), 5)
+    X = np.random.default_rng(0).normal(size=(25_000, 3))
+    axes = gather([], X=X, labels=labels, k=K).axes
+    assert (len(axes.points), axes.groups) == (3000, 5000)
+    assert axes == gather([], X=X, labels=labels, k=K).axes
+
+
+def test_more_coordinates_than_records():
+    X = np.random.default_rng(0).normal(size=(60, 400))
+    axes = gather([], X=X, labels=np.arange(60) // 5, k=K).axes
+    assert len(axes.points) == 12
+    assert 0 < axes.shares[1] <= axes.shares[0] < 1
+
+
+def test_a_place_is_two_numbers():
+    degrees = np.random.default_rng(0).uniform(-60, 60, (200, 2))
+    labels = groups_of(degrees[:, 0])
+    after = np.stack([means(degrees[:, i], labels) for i in (0, 1)], axis=1)
+    for name, expected in (("lat, lon", ["lat", "lon"]), ("home", ["home (latitude)", "home (longitude)"])):
+        evidence = gather([Measured(name, "place", Places(degrees), Places(after))], labels=labels, k=K)
+        assert [drawn.name for drawn in evidence.distributions] == expected
+        assert evidence.correlations is None
+        assert evidence.figures[1].mean_after == pytest.approx(after[:, 1].mean(), abs=0.3)
+
+
+def test_numbers_that_became_words_are_not_drawn():
+    values = np.arange(100.0)
+    texts = Codes(np.repeat(np.arange(10), 10), tuple(f"[{10 * i}, {10 * i + 10})" for i in range(10)))
+    evidence = gather(
+        [Measured("x", "continuous", Numbers(values), texts), number("y", values, values), number("z", values, values)],
+        labels=np.repeat(np.arange(10), 10),
+        k=K,
+    )
+    drawn = evidence.distributions[0]
+    assert isinstance(drawn, Frequencies)
+    assert drawn.before is None
+    assert drawn.after == (10,) * 10
+    assert evidence.correlations.names == ("y", "z")
+    assert evidence.figures[0].mean_after is None
+
+
+def test_codes_that_became_other_words_are_not_compared():
+    before = Codes(np.arange(100) % 10, tuple(f"1234{i}" for i in range(10)))
+    after = Codes(np.zeros(100, int), ("1234*",))
+    evidence = gather([Measured("zip", "hierarchical", before, after)], labels=np.arange(100) % 10, k=K)
+    assert evidence.distributions[0].before is None
+    assert evidence.distributions[0].labels == ("1234*",)
+    assert evidence.figures[0].distance is None
+
+
+def test_at_most_twelve_categories_are_named():
+    codes = np.repeat(np.arange(40), np.arange(10, 50))
+    values = Codes(codes, tuple(f"c{i}" for i in range(40)))
+    drawn = gather([Measured("x", "nominal", values, values)], labels=codes, k=K).distributions[0]
+    assert drawn.labels == tuple(f"c{i}" for i in range(39, 27, -1))
+    assert drawn.before[:2] == (49, 48)
+    assert sum(drawn.before) + drawn.pooled[0] == len(codes)
+
+
+# --- what it does not say ---
+
+
+@pytest.mark.parametrize("publish", [means, medians])
+@pytest.mark.parametrize("extreme", [1e4, 1e9, -1e12, 1e150])
+def test_a_unique_extreme_value_cannot_be_seen(publish, extreme):
+    """Whatever it is, the evidence is the same, as long as what is published is the same."""
+    rng = np.random.default_rng(2)
+    values = rng.normal(50, 10, (400, 3))
+    labels = groups_of(values[:, 0])
+    published = [publish(values[:, j], labels) for j in range(3)]
+
+    def seen(value):
+        before = values.copy()
+        before[7, 0] = value
+        attributes = [number(f"x{j}", before[:, j], published[j]) for j in range(3)]
+        return gather(attributes, X=before, labels=labels, k=K)
+
+    evidence, other = seen(extreme), seen(2 * extreme)
+    assert evidence == other
+    limit = np.abs(values).max()
+    assert all(abs(x) <= 2 * limit for x in everything(evidence) if isinstance(x, float))
+
+
+def test_ends_of_the_original_do_not_appear():
+    rng = np.random.default_rng(3)
+    values = rng.normal(size=1000)
+    labels = groups_of(values)
+    found = set(everything(gather([number("x", values, means(values, labels))], labels=labels, k=K)))
+    assert not found & set(values.tolist())
+    assert not [x for x in found if isinstance(x, float) and not values.min() < x < max(values.max(), 500)]
+
+
+def test_the_ends_of_a_column_passed_on_do_not_appear():
+    """Its own k-th smallest and largest values bound what is shown: every bar has k records."""
+    values = np.sort(np.random.default_rng(4).normal(size=300))
+    drawn = gather([number("x", values, values)], labels=np.arange(300) // 5, k=K).distributions[0]
+    assert drawn.edges[0] >= values[K - 1]
+    assert drawn.edges[-1] <= values[-K]
+    assert all(count == 0 or count >= K for count in drawn.after)
+
+
+def test_a_category_of_few_records_is_not_named():
+    codes = np.array([0] * 60 + [1] * 35 + [2] * 4 + [3])
+    before = Codes(codes, ("common", "less so", "rare one", "unique one"))
+    after = Codes(np.minimum(codes, 1), ("common", "less so"))
+    evidence = gather([Measured("x", "nominal", before, after)], labels=np.arange(100) // 5, k=K)
+    drawn = evidence.distributions[0]
+    assert drawn.labels == ("common", "less so")
+    assert drawn.before == (60, 35)
+    assert drawn.pooled == (5, 0)
+    assert not {"rare one", "unique one"} & {x for x in everything(evidence) if isinstance(x, str)}
+
+
+def test_a_single_rare_record_cannot_be_found_by_subtraction():
+    codes = np.array([0] * 60 + [1] * 33 + [2] * 6 + [3])
+    before = Codes(codes, ("a", "b", "c", "d"))
+    after = Codes(np.minimum(codes, 1), ("a", "b"))
+    drawn = gather([Measured("x", "nominal", before, after)], labels=np.arange(100) // 5, k=K).distributions[0]
+    assert drawn.labels == ("a", "b")
+    assert drawn.pooled[0] == 7
+
+
+@given(st.lists(st.integers(0, 30), min_size=1, max_size=12), st.integers(1, 10))
+def test_hidden_counts_add_up_to_k_or_to_nothing(counts, k):
+    counts = np.array(counts)
+    shown = _guarded(counts, k)
+    assert ((shown == counts) | (shown == 0)).all()
+    assert ((shown == 0) | (shown >= k)).all()
+    hidden = int((counts - shown).sum())
+    assert hidden == 0 or hidden >= k or not shown.any()
+    # Not more than needed: at most one count that could have been shown is not.
+    assert ((counts >= k) & (shown == 0)).sum() <= 1
+
+
+def test_few_missing_values_are_not_counted():
+    values = np.arange(200.0)
+    values[:3] = np.nan
+    drawn = gather([number("x", values, np.full(200, 100.0))], labels=np.arange(200) // 5, k=K).distributions[0]
+    assert drawn.missing == (0, 0)
+
+
+def test_few_records_have_no_statistics():
+    values = np.arange(49.0)
+    labels = np.minimum(np.arange(49) // 5, 8)
+    codes = Codes(np.arange(49) % 2, ("no", "yes"))
+    attributes = [
+        number("x", values, means(values, labels)),
+        number("y", values, means(values, labels)),
+        Measured("z", "boolean", codes, codes),
+    ]
+    evidence = gather(attributes, labels=labels, k=K)
+    assert all(getattr(f, name) is None for f in evidence.figures for name in ("mean_before", "sd_before", "distance"))
+    assert {r for row in evidence.correlations.before for r in row} == {None}
+
+
+def test_groups_below_k_are_not_drawn():
+    labels = np.array([0] * 5 + [1] * 4 + [2] * 6)
+    axes = gather([], X=np.random.default_rng(0).normal(size=(15, 2)), labels=labels, k=K).axes
+    assert [size for *_, size in axes.points] == [5, 6]
+
+
+# --- tables at the edge ---
+
+
+def test_a_constant_attribute():
+    evidence = gather([number("x", [3.0] * 100, [3.0] * 100)], labels=np.arange(100) // 5, k=K, X=np.zeros((100, 0)))
+    drawn = evidence.distributions[0]
+    assert drawn.edges == (3.0, 3.0)
+    assert drawn.before == drawn.after == (100,)
+    assert evidence.figures[0].mean_after == 3.0
+    assert evidence.figures[0].sd_after == 0.0
+    assert evidence.axes is None
+
+
+def test_what_is_published_as_one_value_says_nothing_of_the_original():
+    values = np.arange(100.0)
+    evidence = gather([number("x", values, [49.5] * 100)], labels=np.zeros(100, int), k=K, X=values[:, None])
+    assert evidence.figures[0].mean_before is None
+    assert evidence.sizes.bars == ((100, 100, 1),)
+    assert len(evidence.axes.points) == 1
+
+
+def test_an_attribute_that_is_all_missing():
+    gone = np.full(100, np.nan)
+    none = Codes(np.full(100, -1), ())
+    attributes = [
+        number("x", gone, gone),
+        number("y", np.arange(100.0), gone),
+        Measured("z", "nominal", none, none),
+        Measured("o", "ordinal", none, none),
+        number("w", gone, np.arange(100.0)),
+    ]
+    evidence = gather(attributes, labels=np.arange(100) // 5, k=K, X=np.zeros((100, 1)))
+    x, y, z, _, w = evidence.distributions
+    assert (x.edges, x.missing) == ((), (100, 100))
+    assert (y.edges, y.missing) == ((), (0, 100))
+    assert (z.labels, z.missing) == ((), (100, 100))
+    assert sum(w.before) == 0
+    assert isinstance(w, Histogram)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("scale", [1e-200, 1e-9, 1.0, 1e15, 1e150])
+def test_any_scale(scale):
+    values = np.random.default_rng(0).normal(size=500) * scale
+    labels = groups_of(values)
+    published = means(values, labels)
+    evidence = gather([number("x", values, published), number("y", -values, -published)], labels=labels, k=K)
+    assert evidence.figures[0].sd_after == pytest.approx(published.std(), rel=0.005)
+    assert evidence.correlations.after[0][1] == -1.0
+    assert sum(evidence.distributions[0].after) == 500
+
+
+def test_a_large_table_is_quick():
+    n = 200_000
+    rng = np.random.default_rng(0)
+    labels = rng.permutation(np.arange(n) // 5)
+    attributes = []
+    for j in range(10):
+        values = rng.normal(size=n)
+        attributes.append(number(f"x{j}", values, means(values, labels)))
+    X = np.stack([attribute.before.values for attribute in attributes], axis=1)
+    start = time.perf_counter()
+    gather(attributes, X=X, labels=labels, k=K)
+    assert time.perf_counter() - start < 2

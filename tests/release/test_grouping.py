@@ -1,0 +1,157 @@
+"""Partitions under what tables demand: strata, units, and equal records that are never separated."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import shoal
+from invariants import check_partition, same_groups
+from shoal import Plan
+from shoal.errors import DataError
+from shoal.progress import throttled
+from shoal.release.grouping import Demands, described, group, merged
+
+
+def plan_of(k=3, **fields):
+    return Plan.of(**{"k": k, "method": "mdav", "n_jobs": 1, **fields})
+
+
+@st.composite
+def demanding(draw):
+    """Return points on a small grid, so that many are equal, with strata and units, either of which may be absent."""
+    n = draw(st.integers(6, 40))
+    k = draw(st.integers(2, 3))
+    d = draw(st.integers(1, 3))
+    cells = draw(st.lists(st.integers(0, 3), min_size=n * d, max_size=n * d))
+    strata = draw(st.none() | st.lists(st.integers(0, 2), min_size=n, max_size=n))
+    units = draw(st.none() | st.lists(st.integers(0, 12), min_size=n, max_size=n))
+    demands = Demands(
+        None if strata is None else np.unique(strata, return_inverse=True)[1],
+        None if units is None else np.unique(units, return_inverse=True)[1],
+        draw(st.booleans()),
+    )
+    return np.array(cells, float).reshape(n, d), k, demands
+
+
+def crowd(rows, units):
+    return len(rows) if units is None else len(set(units[rows].tolist()))
+
+
+@settings(max_examples=200)
+@given(demanding())
+def test_all_demands_hold_or_cannot(drawn):
+    X, k, demands = drawn
+    n = len(X)
+    strata = np.zeros(n, int) if demands.strata is None else demands.strata
+    feasible = all(crowd(np.flatnonzero(strata == s), demands.units) >= k for s in range(strata.max() + 1))
+    if not feasible:
+        if demands.units is not None:
+            with pytest.raises(shoal.ShoalError):
+                group(X, plan_of(k), demands)
+        return
+    labels = group(X, plan_of(k), demands)
+    check_partition(labels, n, k)
+    for g in range(labels.max() + 1):
+        rows = np.flatnonzero(labels == g)
+        assert len(set(strata[rows].tolist())) == 1
+        assert crowd(rows, demands.units) >= k
+    if demands.together:
+        records = {}
+        for row in range(n):
+            assert records.setdefault((strata[row], *X[row]), labels[row]) == labels[row]
+
+
+def test_without_demands_it_is_the_partition():
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    np.testing.assert_array_equal(group(X, plan_of(), Demands()), shoal.partition(X, 3, "mdav"))
+
+
+def test_each_stratum_is_partitioned_by_itself():
+    rng = np.random.default_rng(1)
+    X, strata = rng.normal(size=(60, 2)), rng.integers(0, 3, 60)
+    labels = group(X, plan_of(), Demands(strata=strata))
+    for s in range(3):
+        rows = np.flatnonzero(strata == s)
+        assert same_groups(labels[rows], shoal.partition(np.ascontiguousarray(X[rows]), 3, "mdav"))
+
+
+def test_one_persons_rows_are_no_crowd():
+    """Ten equal rows of one person, far from everybody else, would be the best group by rows."""
+    X = np.array([[100.0]] * 10 + [[float(i)] for i in range(20)])
+    units = np.array([0] * 10 + list(range(1, 21)))
+    labels = group(X, plan_of(), Demands(units=units))
+    assert len(set(units[labels == labels[0]].tolist())) >= 3
+
+
+def test_units_of_one_row_each_change_nothing():
+    X = np.random.default_rng(2).normal(size=(40, 2))
+    units = np.random.default_rng(3).permutation(40)
+    np.testing.assert_array_equal(group(X, plan_of(), Demands(units=units)), group(X, plan_of(), Demands()))
+
+
+def test_too_few_units():
+    X = np.arange(12.0)[:, None]
+    with pytest.raises(DataError, match=r"there must be at least 3 in every stratum. Got 2"):
+        group(X, plan_of(), Demands(units=np.arange(12) % 2))
+
+
+def test_equal_records_are_put_where_most_of_them_are():
+    X = np.array([[0.0], [0.0], [0.0], [0.0], [0.1], [5.0], [5.1], [5.2]])
+    labels = group(X, plan_of(), Demands(together=True))
+    assert len(set(labels[:4].tolist())) == 1
+    check_partition(labels, 8, 3)
+
+
+@settings(max_examples=100)
+@given(
+    st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3)), min_size=4, max_size=30),
+    st.integers(1, 6),
+)
+def test_merged(points, k):
+    """Groups are only ever put together, and only as long as one falls short."""
+    X = np.array([[float(x)] for x, _ in points])
+    labels = np.unique([g for _, g in points], return_inverse=True)[1].astype(np.int64)
+    found = merged(X, labels, lambda some: np.bincount(some) < k)
+    pairs = set(zip(labels.tolist(), found.tolist(), strict=True))
+    assert len(pairs) == labels.max() + 1
+    sizes = np.bincount(found)
+    assert len(sizes) == 1 or sizes.min() >= k
+    if np.bincount(labels).min() >= k:
+        assert same_groups(labels, found)
+
+
+def test_merged_takes_the_nearest():
+    X = np.array([[0.0], [0.0], [10.0], [11.0], [11.0]])
+    found = merged(X, np.array([0, 0, 1, 2, 2]), lambda some: np.bincount(some) < 2)
+    assert found.tolist() == [0, 0, 1, 1, 1]
+
+
+def test_merged_many_groups_at_one_place():
+    """More equal means than neighbours are asked for."""
+    X = np.zeros((40, 2))
+    found = merged(X, np.arange(40), lambda some: np.bincount(some) < 3)
+    assert np.bincount(found).min() >= 3
+
+
+def test_nothing_varies():
+    labels = group(np.zeros((30, 1)), plan_of(), Demands(together=True))
+    assert labels.max() == 0
+    check_partition(group(np.zeros((30, 1)), plan_of(), Demands()), 30, 3)
+
+
+def test_progress_over_strata_and_units():
+    seen = []
+    X = np.random.default_rng(4).normal(size=(300, 2))
+    demands = Demands(np.arange(300) // 100, np.arange(300) // 2)
+    group(X, plan_of(), demands, throttled(seen.append))
+    assert seen == sorted(seen)
+    assert seen[-1] == 1.0
+
+
+def test_described():
+    assert described(plan_of(), 100, 3) == ("mdav", "the plan asks for it")
+    assert described(plan_of(refine="moves", options={"a": 1}), 100, 3)[0] == "mdav (a=1), then moves"
+    method, why = described(Plan.of(), 1000, 3)
+    assert method.partition(" ")[0] in {one.name for one in shoal.methods()}
+    assert why
