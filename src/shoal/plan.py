@@ -77,8 +77,10 @@ class Plan(BaseModel):
         Decimal places of what is published of a continuous attribute; as many as it has if not said.
     formats : {name: pattern}
         How dates are written in text, such as ``"%d/%m/%Y"``.
-    coordinates : int or None
-        Most coordinates of a nominal or hierarchical attribute; more are projected at random.
+    coordinates : int
+        Most coordinates of a nominal or hierarchical attribute. One that would take more, such as thousands of
+        postcodes, is projected to so many directions, always the same ones: its distances are then kept on average,
+        each to about sqrt(2 / coordinates), and this is said.
     missing : "value", "error" or "drop"
         A missing value is a value; or there must be none; or such rows are dropped.
     missing_values : values, or {name: values}
@@ -122,7 +124,7 @@ class Plan(BaseModel):
     trim: float = Field(0.2, ge=0, lt=0.5)
     digits: dict[str, int] = {}
     formats: dict[str, str] = {}
-    coordinates: int | None = Field(None, ge=1)
+    coordinates: int = Field(128, ge=1)
     missing: Literal["value", "error", "drop"] = "value"
     missing_values: tuple[Marker, ...] | dict[str, tuple[Marker, ...]] = ()
     release: Form = "microaggregation"

@@ -337,6 +337,15 @@ def test_blocks(blocks):
     assert any("together hold" in words for words in release.manifest["warnings"])
 
 
+def test_what_blocks_hold_jointly_is_counted_in_units():
+    """Each person's two rows are alike in all attributes, and alone."""
+    table = pa.table({"x": [0.0] * 4 + [9.0] * 4, "y": [0.0, 0.0, 9.0, 9.0] * 2, "p": [1, 1, 2, 2, 3, 3, 4, 4]})
+    with pytest.warns(DisclosureWarning, match="together hold k = 1 only"):
+        release = one(table, k=2, blocks="each", unit="p")
+    check_release(release, table)
+    assert (release.k, release.audit.k) == (1, 2)
+
+
 @pytest.mark.parametrize(
     ("blocks", "said"),
     [
@@ -666,6 +675,15 @@ def test_a_plan_says_everything():
     assert shoal.anonymize(pa.table({"x": [1, 2, 3]}), plan=plan).k == 3
     with pytest.raises(OptionError, match=r"A plan says everything. Got 'k' beside it"):
         shoal.anonymize(pa.table({"x": [1, 2, 3]}), 2, plan=plan)
+
+
+def test_roles_that_nobody_has():
+    table = pa.table({"x": [1, 2, 3]})
+    release = shoal.anonymize(table, 3, method="mdav", sensitive_attributes=None, identifiers=[])
+    assert release.plan == Plan.of(k=3, method="mdav")
+    assert shoal.anonymize(table, 3, method="mdav", quasi_identifiers=np.array(["x"])).k == 3
+    with pytest.raises(OptionError, match="must have at least one quasi-identifier"):
+        shoal.anonymize(table, 3, quasi_identifiers=[])  # not: all of them
 
 
 def test_unknown_keywords():

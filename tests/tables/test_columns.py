@@ -53,6 +53,8 @@ COLUMNS = [
     ("nominal", pa.array(["a", None, "b"], pa.large_string())),
     ("nominal", pa.array([2**60 + 1, None, 2**60 + 3])),
     ("nominal", pa.array([0.5, None, -0.5])),
+    ("nominal", pa.array(np.array([0.5, -0.5], np.float16))),
+    ("continuous", pa.array(np.array([0.5, -0.5], np.float16))),
     ("nominal", pa.array(["a", None, "b"]).dictionary_encode()),
     ("nominal", pa.array([True, None, False])),
     ("boolean", pa.array([True, None, False])),

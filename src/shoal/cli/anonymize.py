@@ -102,6 +102,7 @@ def anonymize(
     levels: o.Levels = None,
     hierarchy: o.Hierarchy = None,
     importance: o.Importance = None,
+    coordinates: o.Coordinates = None,
     representative: o.Representative = None,
     digits: o.Digits = None,
     date_format: o.DateFormat = None,

@@ -25,6 +25,7 @@ SINGLE = {
     "k": "k",
     "weight": "weight",
     "unit": "unit",
+    "coordinates": "coordinates",
     "missing": "missing",
     "form": "release",
     "small_strata": "small_strata",

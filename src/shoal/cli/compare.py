@@ -63,6 +63,7 @@ def compare(
     levels: o.Levels = None,
     hierarchy: o.Hierarchy = None,
     importance: o.Importance = None,
+    coordinates: o.Coordinates = None,
     date_format: o.DateFormat = None,
     missing: o.Missing = None,
     na: o.Na = None,

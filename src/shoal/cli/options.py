@@ -84,6 +84,15 @@ Importance = Annotated[
     Many,
     typer.Option("--importance", metavar="COL=2", help="Weight of a column in distances.", rich_help_panel=VALUES),
 ]
+Coordinates = Annotated[
+    int | None,
+    typer.Option(
+        "--coordinates",
+        metavar="N",
+        help="Most coordinates of a column of words; more are projected. Default: 128.",
+        rich_help_panel=VALUES,
+    ),
+]
 Representative = Annotated[
     Many,
     typer.Option(

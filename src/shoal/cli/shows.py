@@ -75,7 +75,10 @@ def schema_notes(columns: Sequence[Column], attributes: Sequence[Attribute], nam
             yield f"{attribute.name}: {attribute.note}."
     if not named:
         count = sum(column.role == "quasi-identifier" and column.inferred for column in columns)
-        yield f"No --qi was given: all {count} columns without another role are quasi-identifiers."
+        columns_are = "the only column without another role is a quasi-identifier"
+        if count != 1:
+            columns_are = f"all {count} columns without another role are quasi-identifiers"
+        yield f"No --qi was given: {columns_are}."
 
 
 def summary(release: Release, files: Sequence[str], seconds: float) -> Table:

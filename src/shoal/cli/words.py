@@ -19,6 +19,7 @@ FLAGS = {
     "levels": "--levels",
     "hierarchies": "--hierarchy",
     "importance": "--importance",
+    "coordinates": "--coordinates",
     "representatives": "--representative",
     "digits": "--digits",
     "formats": "--format",

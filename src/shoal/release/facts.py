@@ -36,6 +36,7 @@ FLAGS = {
     "types": "--type",
     "hierarchies": "--hierarchy",
     "importance": "--importance",
+    "coordinates": "--coordinates",
     "representatives": "--representative",
     "digits": "--digits",
     "formats": "--format",

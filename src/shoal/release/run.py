@@ -30,8 +30,8 @@ def anonymize(
     k: int | None = None,
     *,
     quasi_identifiers: Sequence[str] | None = None,
-    sensitive_attributes: Sequence[str] = (),
-    identifiers: Sequence[str] = (),
+    sensitive_attributes: Sequence[str] | None = (),
+    identifiers: Sequence[str] | None = (),
     plan: Plan | None = None,
     progress: Progress | None = None,
     **fields: Any,
@@ -79,8 +79,8 @@ def anonymize(
     said = {
         **({} if k is None else {"k": k}),
         **({} if quasi_identifiers is None else {"quasi_identifiers": quasi_identifiers}),
-        **({"sensitive_attributes": sensitive_attributes} if len(sensitive_attributes) else {}),
-        **({"identifiers": identifiers} if len(identifiers) else {}),
+        **({"sensitive_attributes": sensitive_attributes} if _some(sensitive_attributes) else {}),
+        **({"identifiers": identifiers} if _some(identifiers) else {}),
         **fields,
     }
     if plan is not None and said:
@@ -89,6 +89,10 @@ def anonymize(
             hint="plan.model_copy(update={..}) gives a changed plan.",
         )
     return release_of(table, Plan.of(**said) if plan is None else plan, progress=progress)
+
+
+def _some(names: Sequence[str] | None) -> bool:
+    return names is not None and len(names) > 0
 
 
 def release_of(
@@ -129,10 +133,11 @@ def carry_out(prepared: Prepared, *, progress: Progress | None = None) -> Releas
         lost, labels = losses(coordinates, own, weights), joint(blocks)
         evidence = gather(measured, labels=labels, k=plan.k, X=coordinates.together())
     said = list(prepared.warnings)
-    if len(blocks) > 1 and found.k < plan.k:
+    held = found.k if found.k_units is None else found.k_units
+    if len(blocks) > 1 and held < plan.k:
         said.append(
             f"The attributes were grouped in {len(blocks)} blocks: k = {plan.k} holds within each of them. All "
-            f"quasi-identifiers together hold k = {found.k} only."
+            f"quasi-identifiers together hold k = {held} only."
         )
     for words in said:
         warnings.warn(words, DisclosureWarning, stacklevel=4)

@@ -249,6 +249,7 @@ def _codes(column: Any, kind: str, levels: Sequence[Any], name: str) -> Codes:
             given = [_word(level) for level in column.chunk(0).dictionary.to_pylist()] if column.num_chunks else []
     numeric = pa.types.is_integer(plain.type) or pa.types.is_floating(plain.type) or pa.types.is_boolean(plain.type)
     if pa.types.is_floating(plain.type):
+        plain = plain.cast(pa.float32()) if pa.types.is_float16(plain.type) else plain
         # NaN is no level, and 0 and -0 are one.
         plain = pc.if_else(pc.is_nan(plain), None, pc.add(plain, pa.scalar(0.0, plain.type)))
     encoded = pc.dictionary_encode(plain)

@@ -203,6 +203,8 @@ def _attribute(table: Any, name: str, plan: Plan, text: bool, decimal: str) -> R
             f"The 'digits' of a plan must be about continuous attributes. Got {name!r}, which is {kind}.",
             hint=f"say types={{{name!r}: 'continuous'}} if it is to have decimals." if kind == "integer" else None,
         )
+    if isinstance(values, Codes) and kind != "ordinal" and len(np.unique(values.codes)) > plan.coordinates:
+        note = "; ".join(filter(None, [note, f"many values, compared in {plan.coordinates} random directions"]))
     hierarchy = None
     if kind == "hierarchical" and isinstance(values, Codes):
         hierarchy = _hierarchy(plan, name, values)
