@@ -74,6 +74,8 @@ def message(**fields):
         ({"importance": {"age": float("nan")}}, ["'importance'", "finite numbers from 0 on"]),
         ({"importance": {"age": "much"}}, ["'importance'", "at 'age'", "number"]),
         ({"digits": {"age": "two"}}, ["'digits'", "at 'age'"]),
+        ({"levels": {"smokes": [False, True]}}, ["'levels'", "into quotes"]),
+        ({"missing_values": [True]}, ["'missing_values'", "into quotes"]),
         ({"digits": {"age": -2}}, ["'digits'", "from 0 to 15"]),
         ({"trim": 0.5}, ["'trim'", "less than 0.5"]),
         ({"places": [["lat"]]}, ["'places'"]),

@@ -146,6 +146,15 @@ class Plan(BaseModel):
         """A single name stands for a list of one."""
         return (value,) if isinstance(value, str) else value
 
+    @field_validator("levels", "missing_values", mode="before")
+    @classmethod
+    def _no_truth_values(cls, value: Any) -> Any:
+        """Unquoted yes and no are true and false in YAML, which no column holds as written."""
+        lists = value.values() if isinstance(value, dict) else (value,)
+        if any(isinstance(one, bool) for many in lists if isinstance(many, list | tuple) for one in many):
+            raise ValueError("must be texts and numbers: put yes and no, true and false into quotes")
+        return value
+
     @field_validator("hierarchies", mode="before")
     @classmethod
     def _as_plain_values(cls, value: Any) -> Any:

@@ -322,9 +322,9 @@ def refuse(table, text=False, decimal=".", **fields):
         (UNIQUE, "code", True),
         ([*UNIQUE[:-3], None, None, None], "code", False),
         ([*UNIQUE[:-2], "p1", "p2"], "code", False),
-        (list(range(100, 100 + N)), "number", False),
-        ([str(i) for i in range(100, 100 + N)], "number", True),
-        ([f" {i} " for i in range(100, 100 + N)], "number", True),
+        (list(range(1, 1 + N)), "number", False),
+        ([str(i) for i in range(1, 1 + N)], "number", True),
+        ([f" {i} " for i in range(1, 1 + N)], "number", True),
         ([f"{i:05d}" for i in range(N)], "code", True),
         ([i * i for i in range(N)], "person_id", False),
         ([str(i * i) for i in range(N)], "E-mail", True),
@@ -408,3 +408,18 @@ def test_digits_are_for_continuous_attributes():
     plan = Plan.of(k=2, digits={"age": 1})
     with pytest.raises(OptionError, match="'digits' of a plan must be about continuous attributes"):
         read(table, roles(["age"], plan), plan)
+
+
+def test_numbers_of_rows_are_told_from_numbers_that_happen_to_follow_each_other():
+    def refused(numbers):
+        table = pa.table({"a": numbers})
+        try:
+            refuse_identifiers(table, roles(["a"], Plan.of()), text=False, decimal=".")
+        except DataError:
+            return True
+        return False
+
+    assert refused(range(1, 41))
+    assert refused(range(40))
+    assert not refused(range(20, 60))
+    assert refused(range(5000, 6000))

@@ -296,3 +296,9 @@ def test_markers_in_text(marker, hits):
 
 def test_markers_with_decimal_commas():
     assert texts.equal(column("-9,50", "-9.50"), -9.5, ",").to_pylist() == [True, False]
+
+
+def test_moments_with_a_zone_say_which_one_they_are_written_in():
+    pattern = writer("datetime", Writing(pa.timestamp("us", "Europe/Vienna")))
+    assert list(pattern(np.array([0.0]))) == ["1970-01-01 00:00:00 UTC"]
+    assert list(writer("datetime", Writing(pa.timestamp("us")))(np.array([0.0]))) == ["1970-01-01 00:00:00"]

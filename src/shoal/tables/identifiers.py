@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 # A text that differs in nearly every row tells people apart; one with a telling name if it differs in most of them.
 UNIQUE_SHARE, TELLING_SHARE = 0.9, 0.5
 FEW_ROWS = 10
+MANY_ROWS = 200  # in fewer rows, numbers that happen to follow each other, such as ages, are no numbers of rows
 SAMPLE = 1000
 TELLING_NAME = re.compile(
     r"(^|[^a-z])(id|ids|uuid|guid|ssn|nin|e-?mail|phone|mobile|name|surname|passport|iban|account)([^a-z]|$)", re.I
@@ -75,5 +76,6 @@ def different_values(values: Any, name: str, *, text: bool, decimal: str) -> int
         return different if telling and inferred == "unclear" else 0
     # Whole numbers may well be different in all rows of a table: only numbered rows give themselves away.
     numbers = pc.cast(texts.trimmed(values) if words else values, pa.float64(), safe=False)
-    numbered = different == present == pc.max(numbers).as_py() - pc.min(numbers).as_py() + 1
+    low, high = pc.min(numbers).as_py(), pc.max(numbers).as_py()
+    numbered = different == present == high - low + 1 and (low in (0, 1) or present > MANY_ROWS)
     return different if telling or numbered else 0

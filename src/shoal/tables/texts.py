@@ -362,7 +362,8 @@ def writer(kind: str, writing: Writing) -> Callable[[Array], Sequence[str]]:
     """Return what writes numbers of a kind as text."""
     if kind in ("date", "datetime"):
         unit = "D" if kind == "date" else "us"
-        pattern = writing.pattern or ("%Y-%m-%d" if kind == "date" else "%Y-%m-%d %H:%M:%S")
+        zone = " UTC" if getattr(writing.type, "tz", None) else ""
+        pattern = writing.pattern or ("%Y-%m-%d" if kind == "date" else "%Y-%m-%d %H:%M:%S" + zone)
 
         # Fractions of a second have six digits: those that the column does not write are cut off.
         end = None if writing.digits is None or not pattern.endswith("%f") else min(writing.digits, 6) - 6 or None
