@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+CORE   := $(VENV)/.core
 STAMP  := $(VENV)/.installed
 # Compiled kernels are kept inside the checkout, so that a fresh clone starts cold and stays clean.
 export NUMBA_CACHE_DIR ?= $(CURDIR)/.cache/numba
@@ -12,13 +13,18 @@ export NUMBA_CACHE_DIR ?= $(CURDIR)/.cache/numba
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
 
-$(STAMP): pyproject.toml
+# Users need no more than this.
+$(CORE): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(STAMP): $(CORE)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --editable '.[test,lint,docs,bench]'
 	@touch $@
 
-demo: $(STAMP)  ## anonymise a small table and show what was published
+demo: $(CORE)  ## anonymise a small table and show what was published
 	@$(BIN)/python examples/demo.py
 
 test: $(STAMP)  ## run the tests (a few minutes)
