@@ -5,6 +5,7 @@ import os
 import pytest
 from hypothesis import HealthCheck, settings
 
+from servers import postgresql, server_programs
 from shoal.datasets import load
 from shoal.errors import DatasetNotFoundError
 from shoal.estimator import standardized
@@ -35,3 +36,16 @@ def benchmark_table():
         return tables[name]
 
     return get
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    """Return the address of a PostgreSQL server that was started for the tests."""
+    programs = server_programs()
+    if programs is None:
+        reason = "no PostgreSQL server on this machine: .ci/postgres installs one"
+        if os.environ.get("SHOAL_TEST_POSTGRES") == "required":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    with postgresql(programs) as address:
+        yield address

@@ -1,13 +1,10 @@
 """Tables and servers for the tests of reading and writing."""
 
 import datetime as dt
-import os
 from decimal import Decimal
 
 import pyarrow as pa
 import pytest
-
-from servers import postgresql, server_programs
 
 
 @pytest.fixture
@@ -34,16 +31,3 @@ def mixed():
             "category": pa.array(["red", None, "green"]).dictionary_encode(),
         }
     )
-
-
-@pytest.fixture(scope="session")
-def postgres():
-    """Return the address of a PostgreSQL server that was started for the tests."""
-    programs = server_programs()
-    if programs is None:
-        reason = "no PostgreSQL server on this machine: .ci/postgres installs one"
-        if os.environ.get("SHOAL_TEST_POSTGRES") == "required":
-            pytest.fail(reason)
-        pytest.skip(reason)
-    with postgresql(programs) as address:
-        yield address
