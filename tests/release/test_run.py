@@ -743,3 +743,12 @@ def test_what_does_not_matter_to_the_groups_is_lost_all_the_same():
     both = shoal.anonymize(table, k=5, method="mdav", importance={"b": 3})
     by = both.losses.by_attribute
     assert both.loss == pytest.approx((by["a"] + 3 * by["b"]) / 4)
+
+
+def test_the_command_of_a_report_says_the_plan():
+    from shoal.release.facts import command_line
+
+    plan = shoal.Plan.of(k=3, quasi_identifiers=["age", "a, b"], types={"age": "integer"}, shuffle=True, n_jobs=2)
+    said = "shoal anonymize in.csv -k 3 -o release.csv --qi age --qi '\"a, b\"' --type age=integer --jobs 2 --shuffle"
+    assert command_line(plan, "in.csv") == said
+    assert command_line(shoal.Plan.of(levels={"a": ["x", "y"]}), "in.csv").endswith("--job job.yaml -o release.csv")

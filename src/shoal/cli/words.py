@@ -4,39 +4,8 @@ from __future__ import annotations
 
 import re
 
-# Fields of a plan and their options.
-FLAGS = {
-    "k": "-k",
-    "quasi_identifiers": "--qi",
-    "sensitive_attributes": "--sensitive",
-    "identifiers": "--id",
-    "other": "--other",
-    "weight": "--weight",
-    "unit": "--unit",
-    "stratum": "--stratum",
-    "places": "--place",
-    "types": "--type",
-    "levels": "--levels",
-    "hierarchies": "--hierarchy",
-    "importance": "--importance",
-    "coordinates": "--coordinates",
-    "representatives": "--representative",
-    "digits": "--digits",
-    "formats": "--format",
-    "missing": "--missing",
-    "missing_values": "--na",
-    "release": "--release",
-    "blocks": "--blocks",
-    "small_strata": "--small-strata",
-    "method": "--method",
-    "options": "--option",
-    "refine": "--refine",
-    "time_limit": "--time-limit",
-    "random_state": "--seed",
-    "n_jobs": "--jobs",
-    "shuffle": "--shuffle",
-    "name_of_table": "--to-table",
-}
+from shoal.release.flags import FLAGS
+
 _FIELD = "|".join(sorted(FLAGS, key=len, reverse=True))
 _RULES: tuple[tuple[str, str], ...] = (
     # {'age': 'nominal'}, {'age': [lowest, .., highest]}

@@ -6,6 +6,7 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 import shoal
+from shoal.release.flags import FLAGS
 from shoal.release.manifest import versions
 from shoal.release.report import Check, Column, Facts, File
 
@@ -24,29 +25,8 @@ RELEASES = {
     "local-recoding": "each group publishes the range of its values",
     "global-recoding": "each group publishes the range of its values, and equal records are never separated",
 }
-# How fields of a plan are said on the command line.
-FLAGS = {
-    "quasi_identifiers": "--qi",
-    "sensitive_attributes": "--sensitive",
-    "identifiers": "--id",
-    "other": "--other",
-    "weight": "--weight",
-    "unit": "--unit",
-    "stratum": "--stratum",
-    "types": "--type",
-    "hierarchies": "--hierarchy",
-    "importance": "--importance",
-    "coordinates": "--coordinates",
-    "representatives": "--representative",
-    "digits": "--digits",
-    "formats": "--format",
-    "missing": "--missing",
-    "release": "--release",
-    "method": "--method",
-    "refine": "--refine",
-    "time_limit": "--time-limit",
-    "random_state": "--seed",
-}
+# What is too long for a command line is left to a job file.
+LONG = ("places", "levels", "missing_values", "blocks", "options")
 
 
 def facts_of(release: Release) -> Facts:
@@ -193,12 +173,14 @@ def command_line(plan: Plan, name: str) -> str:
     said = plan.job()
     said.pop("k")
     for field in list(said):
-        flag = FLAGS.get(field)
+        flag = None if field in LONG else FLAGS.get(field)
         value = said[field]
         nested = isinstance(value, dict) and any(isinstance(v, dict | list) for v in value.values())
         if flag is None or nested:
             return f"shoal anonymize {shlex.quote(name)} --job job.yaml -o release.csv"
-        if isinstance(value, dict):
+        if value is True:
+            words.append(flag)
+        elif isinstance(value, dict):
             words += [word for key, v in value.items() for word in (flag, f"{key}={v}")]
         elif isinstance(value, list):
             words += [word for v in value for word in (flag, _one_name(str(v)))]

@@ -1,0 +1,36 @@
+"""How the fields of a plan are said on the command line."""
+
+from __future__ import annotations
+
+FLAGS = {
+    "k": "-k",
+    "quasi_identifiers": "--qi",
+    "sensitive_attributes": "--sensitive",
+    "identifiers": "--id",
+    "other": "--other",
+    "weight": "--weight",
+    "unit": "--unit",
+    "stratum": "--stratum",
+    "places": "--place",
+    "types": "--type",
+    "levels": "--levels",
+    "hierarchies": "--hierarchy",
+    "importance": "--importance",
+    "coordinates": "--coordinates",
+    "representatives": "--representative",
+    "digits": "--digits",
+    "formats": "--format",
+    "missing": "--missing",
+    "missing_values": "--na",
+    "release": "--release",
+    "blocks": "--blocks",
+    "small_strata": "--small-strata",
+    "method": "--method",
+    "options": "--option",
+    "refine": "--refine",
+    "time_limit": "--time-limit",
+    "random_state": "--seed",
+    "n_jobs": "--jobs",
+    "shuffle": "--shuffle",
+    "name_of_table": "--to-table",
+}
