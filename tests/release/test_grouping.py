@@ -1,6 +1,7 @@
 """Partitions under what tables demand: strata, units, and equal records that are never separated."""
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,7 +11,8 @@ from invariants import check_partition, same_groups
 from shoal import Plan
 from shoal.errors import DataError
 from shoal.progress import throttled
-from shoal.release.grouping import Demands, described, group, merged
+from shoal.release import grouping
+from shoal.release.grouping import Demands, group, in_words, merged, settled
 
 
 def plan_of(k=3, **fields):
@@ -149,9 +151,29 @@ def test_progress_over_strata_and_units():
     assert seen[-1] == 1.0
 
 
-def test_described():
-    assert described(plan_of(), 100, 3) == ("mdav", "the plan asks for it")
-    assert described(plan_of(refine="moves", options={"a": 1}), 100, 3)[0] == "mdav (a=1), then moves"
-    method, why = described(Plan.of(), 1000, 3)
-    assert method.partition(" ")[0] in {one.name for one in shoal.methods()}
+def test_the_method_is_settled_and_said():
+    assert settled(plan_of(), 100, 3, Demands()) == (plan_of(), "the plan asks for it")
+    assert in_words(plan_of(refine="moves", options={"a": 1})) == "mdav (a=1), then moves"
+    chosen, why = settled(Plan.of(), 1000, 3, Demands())
+    assert chosen.method in {one.name for one in shoal.methods()}
     assert why
+
+
+def test_the_method_that_is_said_is_the_one_that_is_run(monkeypatch):
+    """Strata are smaller than the table, so that `auto` would choose otherwise for each of them."""
+    run = []
+    real = grouping.partition
+
+    def partition(X, k, method, **options):
+        run.append(method)
+        return real(X, k, "mdav", **{**options, "time_limit": None})
+
+    monkeypatch.setattr(grouping, "partition", partition)
+    rng = np.random.default_rng(0)
+    strata = np.repeat(np.arange(3), [500, 60, 20])
+    table = pa.table({"a": rng.normal(size=580), "b": rng.normal(size=580), "stratum": strata})
+    for fields in ({}, {"time_limit": 1e-3}):
+        run.clear()
+        release = shoal.anonymize(table, k=3, stratum=["stratum"], **fields)
+        assert len(run) == 3
+        assert {release.blocks[0].method.partition(" ")[0]} == set(run)

@@ -11,7 +11,7 @@ from shoal.errors import OptionError
 from shoal.plan import Plan
 from shoal.progress import Progress, part
 from shoal.release.coordinates import Coordinates
-from shoal.release.grouping import Demands, described, group
+from shoal.release.grouping import Demands, group, in_words, settled
 from shoal.tables.schema import Attribute
 
 Array = np.ndarray[Any, Any]
@@ -36,9 +36,10 @@ def partitioned(
     for at, own in enumerate(sets):
         X = coordinates.together(own)
         told = part(report, at / len(sets), (at + 1) / len(sets))
-        method, why = described(plan, *X.shape)
+        n, d = X.shape
+        chosen, why = settled(plan, n, d, demands)
         columns = tuple(name for attribute in attributes if attribute.name in own for name in attribute.columns)
-        blocks.append(Block(tuple(own), columns, group(X, plan, demands, told), method, why))
+        blocks.append(Block(tuple(own), columns, group(X, chosen, demands, told), in_words(chosen), why))
     return blocks
 
 

@@ -10,13 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shoal.errors import ShoalError
-from shoal.partitioning.choice import choose
 from shoal.partitioning.run import partition
 from shoal.plan import Plan
 from shoal.progress import Progress, part, silent
 from shoal.release.blocks import Block
 from shoal.release.coordinates import Coordinates
-from shoal.release.grouping import PATIENCE
+from shoal.release.grouping import Demands, settled
 from shoal.release.losses import losses
 from shoal.release.preparation import Prepared, prepare
 
@@ -103,7 +102,7 @@ def _planned(plan: Plan, method: str, k: int) -> Plan:
 def _trial(prepared: Prepared, coordinates: Coordinates, method: str, progress: Progress) -> Trial:
     plan = _planned(prepared.plan, method, prepared.plan.k)
     try:
-        _warm_up(coordinates, plan)
+        _warm_up(coordinates, plan, prepared.demands)
         blocks, seconds = _timed(prepared, coordinates, plan, progress)
         if seconds < SHORT:
             # The first run may have loaded something; the labels are the same if the method does not draw at random.
@@ -132,14 +131,12 @@ def _timed(prepared: Prepared, coordinates: Coordinates, plan: Plan, progress: P
     return blocks, time.perf_counter() - start
 
 
-def _warm_up(coordinates: Coordinates, plan: Plan) -> None:
+def _warm_up(coordinates: Coordinates, plan: Plan, demands: Demands) -> None:
     """Run a method on a few records, so that its kernels are there when time is taken."""
     X = coordinates.together()
-    method, options = plan.method, plan.options
-    if method == "auto":
-        n, d = X.shape
-        choice = choose(n, d, plan.k, plan.time_limit or PATIENCE)
-        method, options = choice.method, choice.options
+    n, d = X.shape
+    chosen = settled(plan, n, d, demands)[0]
+    method, options = chosen.method, chosen.options
     few = np.ascontiguousarray(X[: max(4 * plan.k, 30)])
     if method == "exact":
         return

@@ -51,6 +51,7 @@ def group(X: Array, plan: Plan, demands: Demands, report: Progress = silent) -> 
     ----------
     X : float64[n, d]
     plan : Plan
+        With a method that is settled.
     demands : Demands
     report : callable
     """
@@ -63,32 +64,37 @@ def group(X: Array, plan: Plan, demands: Demands, report: Progress = silent) -> 
         rows = order[start:stop]
         told = part(report, start / len(X), stop / len(X))
         units = None if demands.units is None else np.unique(demands.units[rows], return_inverse=True)[1]
-        own = _one_stratum(X if len(rows) == len(X) else X[rows], plan, units, demands.together, len(X), told)
+        own = _one_stratum(X if len(rows) == len(X) else X[rows], plan, units, demands.together, told)
         labels[rows] = own + count
         count += int(own.max()) + 1
     return numbered(labels)
 
 
-def described(plan: Plan, n: int, d: int) -> tuple[str, str]:
-    """Return the method that is used for n records in d coordinates, with its options, and why."""
+def settled(plan: Plan, n: int, d: int, demands: Demands) -> tuple[Plan, str]:
+    """Return the plan with the method that `auto` stands for, and why.
+
+    One method serves all strata: the one for the largest, in the share of the time that its rows are of all.
+    """
     if plan.method != "auto":
-        options = ", ".join(f"{name}={value!r}" for name, value in plan.options.items())
-        chosen = plan.method + (f" ({options})" if options else "")
-        return chosen + (f", then {plan.refine}" if plan.refine else ""), "the plan asks for it"
-    choice = choose(n, d, plan.k, _seconds(plan, n))
-    options = ", ".join(f"{name}={value!r}" for name, value in choice.options.items())
-    chosen = choice.method + (f" ({options})" if options else "") + (f", then {plan.refine}" if plan.refine else "")
-    return chosen, choice.reason
-
-
-def _seconds(plan: Plan, n: int) -> float:
+        return plan, "the plan asks for it"
     limit = PATIENCE + PATIENCE_A_ROW * n if plan.time_limit is None else plan.time_limit
-    return limit / (1 if plan.unit is None else 2)
+    largest = n if demands.strata is None else int(np.bincount(demands.strata).max())
+    runs = 1 if demands.units is None else 2
+    choice = choose(largest, d, plan.k, limit / runs * largest / n)
+    return plan.model_copy(
+        update={"method": choice.method, "options": choice.options, "time_limit": None}
+    ), choice.reason
 
 
-def _one_stratum(X: Array, plan: Plan, units: Array | None, together: bool, n: int, report: Progress) -> Array:
+def in_words(plan: Plan) -> str:
+    """Return the method of a plan with its options, and the refinement."""
+    options = ", ".join(f"{name}={value!r}" for name, value in plan.options.items())
+    return plan.method + (f" ({options})" if options else "") + (f", then {plan.refine}" if plan.refine else "")
+
+
+def _one_stratum(X: Array, plan: Plan, units: Array | None, together: bool, report: Progress) -> Array:
     if units is None:
-        return _with_equals(X, _partition(X, plan, n, report), plan.k, None, together)
+        return _with_equals(X, _partition(X, plan, report), plan.k, None, together)
     count = int(units.max()) + 1
     if count < plan.k:
         raise DataError(
@@ -96,27 +102,23 @@ def _one_stratum(X: Array, plan: Plan, units: Array | None, together: bool, n: i
             hint="merge strata (small_strata='merge'), or ask for a smaller k.",
         )
     if count == len(X):
-        return _with_equals(X, _partition(X, plan, n, report), plan.k, None, together)
+        return _with_equals(X, _partition(X, plan, report), plan.k, None, together)
     # Rows by rows, groups of one person's rows being merged; or person by person: whichever loses less.
-    by_rows = _with_equals(X, _partition(X, plan, n, part(report, 0.0, 0.5)), plan.k, units, together)
+    by_rows = _with_equals(X, _partition(X, plan, part(report, 0.0, 0.5)), plan.k, units, together)
     sizes = np.bincount(units)
     means = np.column_stack([np.bincount(units, column) / sizes for column in X.T])
-    whole = _partition(means, plan, n, part(report, 0.5, 1.0))[units]
+    whole = _partition(means, plan, part(report, 0.5, 1.0))[units]
     by_units = _with_equals(X, whole, plan.k, units, together)
     return by_rows if _error(X, by_rows) <= _error(X, by_units) else by_units
 
 
-def _partition(X: Array, plan: Plan, n: int, report: Progress) -> Array:
-    """Return the labels of the planned method; `auto` has the share of the time that the rows are of all."""
-    limit = plan.time_limit
-    if plan.method == "auto":
-        limit = _seconds(plan, n) * len(X) / n
+def _partition(X: Array, plan: Plan, report: Progress) -> Array:
     return partition(
         X,
         plan.k,
         plan.method,
         refine=plan.refine,
-        time_limit=limit,
+        time_limit=plan.time_limit,
         random_state=plan.random_state,
         n_jobs=plan.n_jobs,
         progress=report,

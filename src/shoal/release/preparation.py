@@ -17,7 +17,7 @@ from shoal.privacy.audit import codes_of
 from shoal.progress import Progress, silent
 from shoal.release.blocks import Block, attribute_sets, partitioned
 from shoal.release.coordinates import Coordinates, embedded
-from shoal.release.grouping import Demands, described
+from shoal.release.grouping import Demands, in_words, settled
 from shoal.release.strata import demands_of
 from shoal.tables import columns as _columns
 from shoal.tables import frames, schema
@@ -104,7 +104,8 @@ class Prepared:
         for own in attribute_sets(self.attributes, self.plan):
             n, d = coordinates.together(own).shape
             resolve(self.plan.method, self.plan.options, self.plan.refine, self.plan.time_limit, (n, d), self.plan.k)
-            found.append((tuple(own), *described(self.plan, n, d)))
+            chosen, why = settled(self.plan, n, d, self.demands)
+            found.append((tuple(own), in_words(chosen), why))
         return found
 
 
