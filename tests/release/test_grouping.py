@@ -177,3 +177,9 @@ def test_the_method_that_is_said_is_the_one_that_is_run(monkeypatch):
         release = shoal.anonymize(table, k=3, stratum=["stratum"], **fields)
         assert len(run) == 3
         assert {release.blocks[0].method.partition(" ")[0]} == set(run)
+
+
+def test_options_of_a_method_that_is_not_named_are_refused():
+    table = pa.table({"a": np.arange(20.0), "b": np.arange(20.0)})
+    with pytest.raises(shoal.ShoalError, match="'auto' takes no options"):
+        shoal.anonymize(table, k=3, options={"gamma": 1.0})

@@ -15,7 +15,7 @@ import numpy as np
 from shoal.errors import DataError
 from shoal.partitioning.choice import choose
 from shoal.partitioning.pool import numbered
-from shoal.partitioning.run import partition
+from shoal.partitioning.run import partition, resolve
 from shoal.plan import Plan
 from shoal.progress import Progress, part, silent
 
@@ -77,6 +77,7 @@ def settled(plan: Plan, n: int, d: int, demands: Demands) -> tuple[Plan, str]:
     """
     if plan.method != "auto":
         return plan, "the plan asks for it"
+    resolve("auto", plan.options, plan.refine, plan.time_limit, (n, d), plan.k)  # refuses options of another method
     limit = PATIENCE + PATIENCE_A_ROW * n if plan.time_limit is None else plan.time_limit
     largest = n if demands.strata is None else int(np.bincount(demands.strata).max())
     runs = 1 if demands.units is None else 2
