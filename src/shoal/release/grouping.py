@@ -77,7 +77,8 @@ def settled(plan: Plan, n: int, d: int, demands: Demands) -> tuple[Plan, str]:
     """
     if plan.method != "auto":
         return plan, "the plan asks for it"
-    resolve("auto", plan.options, plan.refine, plan.time_limit, (n, d), plan.k)  # refuses options of another method
+    if plan.options:
+        resolve("auto", plan.options, plan.refine, plan.time_limit, (n, d), plan.k)  # says why they are refused
     limit = PATIENCE + PATIENCE_A_ROW * n if plan.time_limit is None else plan.time_limit
     largest = n if demands.strata is None else int(np.bincount(demands.strata).max())
     runs = 1 if demands.units is None else 2
