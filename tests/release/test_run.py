@@ -752,3 +752,16 @@ def test_the_command_of_a_report_says_the_plan():
     said = "shoal anonymize in.csv -k 3 -o release.csv --qi age --qi '\"a, b\"' --type age=integer --jobs 2 --shuffle"
     assert command_line(plan, "in.csv") == said
     assert command_line(shoal.Plan.of(levels={"a": ["x", "y"]}), "in.csv").endswith("--job job.yaml -o release.csv")
+
+
+def test_categories_that_nobody_has_any_more_are_warned_of():
+    """Categories are kept, as users expect, but a name that one person had must not go out unnoticed."""
+    words = ["a"] * 20 + ["b"] * 19 + ["only one"]
+    table = pd.DataFrame({"x": pd.Categorical(words, categories=["a", "b", "only one", "never"]), "y": range(40)})
+    with pytest.warns(shoal.DisclosureWarning, match="categories of 'x' are kept, 1 of which") as caught:
+        release = shoal.anonymize(table, k=5, quasi_identifiers=["x", "y"], method="mdav")
+    assert "only one" not in str(caught[0].message)
+    assert "only one" not in set(release.table["x"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        shoal.anonymize(table.astype({"x": str}), k=5, quasi_identifiers=["x", "y"], method="mdav")

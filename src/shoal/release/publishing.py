@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,24 @@ def published(
             measured.append((attribute.name, Measured(attribute.name, attribute.kind, read.values, after)))
     by_name = dict(measured)
     return changed, [by_name[read.attribute.name] for read in reads]
+
+
+def kept_names(table: Any, changed: dict[str, Any]) -> Iterator[str]:
+    """Yield warnings of columns whose type still names categories that the release has no record of."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    for name, column in changed.items():
+        if pa.types.is_dictionary(column.type):
+            before, after = (
+                set(pc.unique(one.cast(one.type.value_type)).drop_null().to_pylist())
+                for one in (table.column(name), column)
+            )
+            if before - after:
+                yield (
+                    f"The categories of {name!r} are kept, {len(before - after)} of which somebody had and nobody has "
+                    "in the release: their names tell that they were there. Make it text, or remove unused ones."
+                )
 
 
 def _after(values: Values, chosen: Chosen, labels: Array) -> Values:

@@ -15,7 +15,7 @@ from shoal.release.blocks import Block, joint
 from shoal.release.evidence import gather
 from shoal.release.losses import losses
 from shoal.release.preparation import Prepared, prepare
-from shoal.release.publishing import published
+from shoal.release.publishing import kept_names, published
 from shoal.release.release import Release
 from shoal.tables import frames
 
@@ -132,7 +132,7 @@ def carry_out(prepared: Prepared, *, progress: Progress | None = None) -> Releas
         own = {name: block.labels for block in blocks for name in block.attributes}
         lost, labels = losses(coordinates, own, weights), joint(blocks)
         evidence = gather(measured, labels=labels, k=plan.k, X=coordinates.together())
-    said = list(prepared.warnings)
+    said = [*prepared.warnings, *kept_names(table, changed)]
     held = found.k if found.k_units is None else found.k_units
     if len(blocks) > 1 and held < plan.k:
         said.append(
