@@ -11,17 +11,6 @@ __all__ = ["main"]
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; `arguments` are those of the process if not given."""
-    import os
-    import sys
-
     from shoal.cli.app import app
 
-    try:
-        app(args=arguments, prog_name="shoal")
-    except SystemExit as end:
-        if end.code == 130 and arguments is None:
-            # The compiler may have been stopped halfway, which Python's own way to end does not survive.
-            sys.stdout.flush()
-            sys.stderr.flush()
-            os._exit(130)
-        raise
+    app(args=arguments, prog_name="shoal")

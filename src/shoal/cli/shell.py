@@ -27,7 +27,6 @@ NOTHING = "nothing was written"
 REFUSED, WRONG, DEFECT, STOPPED, PIPE = 1, 2, 3, 130, 141
 _current: list[Shell] = []  # of the command that is running: typer fills all parameters of a command by itself
 # How long a kernel may go on after Ctrl-C before the process is ended.
-PATIENCE = 0.5
 
 
 class _Console(Console):
@@ -184,17 +183,20 @@ def stoppable(shell: Shell) -> Iterator[None]:
     def watch() -> None:
         while (told := os.read(ours, 1)) and told[0] != signal.SIGINT:
             pass
-        if told and not over.wait(PATIENCE):
+        if told and not over.is_set():
             shell.err.show_cursor(True)
             shell.err.print(f"\nstopped; {shell.done}", style="yellow")
             os._exit(STOPPED)
 
+    # No exception is raised: it could hit the compiler halfway, which crashes then.
+    handler = signal.signal(signal.SIGINT, lambda *_: None)
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()
     try:
         yield
     finally:
         over.set()
+        signal.signal(signal.SIGINT, handler)
         signal.set_wakeup_fd(before)
         os.close(theirs)
         watcher.join()
