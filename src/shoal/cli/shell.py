@@ -26,7 +26,6 @@ P = ParamSpec("P")
 NOTHING = "nothing was written"
 REFUSED, WRONG, DEFECT, STOPPED, PIPE = 1, 2, 3, 130, 141
 _current: list[Shell] = []  # of the command that is running: typer fills all parameters of a command by itself
-# How long a kernel may go on after Ctrl-C before the process is ended.
 
 
 class _Console(Console):
