@@ -8,7 +8,7 @@ from shoal.datasets import companies
 from shoal.errors import TooLargeError
 from shoal.estimator import standardized
 from shoal.partitioning import exact as module
-from shoal.partitioning.exact import exact, most_records
+from shoal.partitioning.exact import exact
 from shoal.partitioning.paths import univariate
 from shoal.partitioning.pool import squared_error
 
@@ -96,10 +96,35 @@ def test_equal_records_cost_nothing():
     assert squared_error(np.ones((12, 3)), exact(np.ones((12, 3)), 2)) == 0
 
 
+def test_what_cannot_be_proven_is_refused_with_the_bound():
+    X = points("normal", 120, 3, 0)
+    with pytest.raises(
+        TooLargeError, match=r"no proof for 120 records and k = 6 in 1 s\. No partition has a loss below"
+    ):
+        exact(X, 6, time_limit=1)
+
+
 def test_too_many_records_are_refused():
-    X = points("normal", most_records(4) + 1, 2, 0)
-    with pytest.raises(TooLargeError, match="at most"):
-        exact(X, 4)
+    with pytest.raises(TooLargeError, match=r"at most 6000 records\. Got 6001"):
+        exact(np.zeros((6001, 2)), 2)
+
+
+@pytest.mark.parametrize(("n", "k"), [(31, 2), (80, 2), (31, 3), (60, 3), (36, 5)])
+def test_more_records_are_settled_by_another_way(n, k):
+    """Moves and swaps gain nothing; with 30 records both ways agree."""
+    X = points("normal", n, 2, k)
+    labels = exact(X, k)
+    assert np.bincount(labels).min() >= k
+    D = ((X[:, None] - X[None]) ** 2).sum(axis=2)
+    best = squared_error(X, labels)
+    for method in (module.mdav, module.mdav_star, module.cbfs_mhm):
+        other = np.ascontiguousarray(method(X, k))
+        module.polish(D, other, np.bincount(other), k)
+        assert squared_error(X, other) >= best * (1 - 1e-6)
+    few = np.ascontiguousarray(X[:30])
+    assert squared_error(few, module._many(few, k, 60.0, module.silent)) == pytest.approx(
+        squared_error(few, exact(few, k)), rel=1e-6
+    )
 
 
 def test_progress_rises_to_one():

@@ -1,4 +1,6 @@
-"""The optimum for few records, with proof.
+"""The optimum, with proof: always for few records, and for more where a proof is found in the time.
+
+More records are left to :mod:`shoal.partitioning.covering`. For few, this is done.
 
 An optimal group has k to 2k - 1 records, as a larger one can be split without loss. So the problem is to
 choose groups of these sizes that hold every record once, and their number g is from n / (2k - 1) to n / k.
@@ -21,7 +23,8 @@ Each g is settled by itself; the squared error of the best partition known, the 
 3. *Two groups* need no prices: see :mod:`shoal.kernels.halving`.
 
 All this is in double precision. What is proven: no partition has a squared error below (1 - TOLERANCE)
-times that of the result.
+times that of the result. For many records it is the (larger) TOLERANCE of :mod:`shoal.partitioning.covering`, and the
+proof ends with a mixed-integer programme that HiGHS has to solve rightly.
 """
 
 from __future__ import annotations
@@ -36,6 +39,7 @@ from shoal.kernels.branch import MEMORY_BITS, cheapest_cover, descend, groups_be
 from shoal.kernels.halving import longest_sum
 from shoal.partitioning.maximum_distance import mdav, mdav_star
 from shoal.partitioning.paths import cbfs_mhm, mdav_mhm, univariate
+from shoal.partitioning.pool import squared_error
 from shoal.progress import Progress, silent
 
 Array = np.ndarray[Any, Any]
@@ -55,10 +59,12 @@ FIRST_GAP = 0.0025
 
 
 def most_records(k: int) -> int:
-    """Return up to how many records `exact` takes for this k (any number, if there is one coordinate).
+    """Return up to how many records `exact` always proves the optimum, for this k.
 
     Thirty are settled in seconds, for any k and any data tried. Fewer than 3k make at most two groups, which
-    is easy for as many records as a mask holds.
+    is easy for as many records as a mask holds. Beyond, up to `covering.MOST_RECORDS`, it depends on the data: for k =
+    2 thousands were settled in less than a minute, for k = 3 a thousand in some minutes or not at all. In one
+    coordinate any number is settled.
 
     Examples
     --------
@@ -68,23 +74,46 @@ def most_records(k: int) -> int:
     return min(max(30, 3 * k - 1), MOST_RECORDS)
 
 
-def exact(X: Array, k: int, *, report: Progress = silent) -> Array:
-    """Return a partition of least squared error, proven (relative tolerance 1e-9).
+def exact(X: Array, k: int, *, time_limit: float = 600.0, report: Progress = silent) -> Array:
+    """Return a partition of least squared error, proven (relative tolerance 1e-9; 1e-6 for more than `most_records`).
 
     Set partitioning by column generation, enumeration within the gap and depth first search (see the
-    head of this module); one coordinate is left to `univariate`. Of several optima any one is returned,
-    always the same.
+    head of this module); one coordinate is left to `univariate`. Of several optima any one is returned. For more than
+    `most_records` it tries for `time_limit` seconds, with cuts and HiGHS at the end (see
+    :mod:`shoal.partitioning.covering`), and raises TooLargeError where there is no proof by then.
     """
     n = len(X)
     if n < 2 * k:
         return np.zeros(n, np.int64)
     if X.shape[1] == 1:
         return univariate(X, k, report=report)
-    if n > most_records(k):
+    return _few(X, k, report) if n <= most_records(k) else _many(X, k, time_limit, report)
+
+
+def _many(X: Array, k: int, time_limit: float, report: Progress) -> Array:
+    """Return the optimum of many records, if it can be proven in the time."""
+    from shoal.partitioning import covering
+
+    if len(X) > covering.MOST_RECORDS:
         raise TooLargeError(
-            f"The method 'exact' takes at most {most_records(k)} records for k = {k}. Got {n}.",
-            hint="'pcl' comes close to the optimum on many records.",
+            f"The method 'exact' takes at most {covering.MOST_RECORDS} records. Got {len(X)}.",
+            hint="the method 'anytime' comes close to the optimum on many records, and lower_bound says how close.",
         )
+    found = covering.solve(X, k, None, time_limit, report)
+    if found.proven:
+        return found.labels
+    total = squared_error(X, np.zeros(len(X), np.int64))
+    raise TooLargeError(
+        f"The method 'exact' found no proof for {len(X)} records and k = {k} in {time_limit:g} s. No partition has a "
+        f"loss below {100 * found.bound / total:.6g} %; the best one found has {100 * found.error / total:.6g} %.",
+        hint=f"{most_records(k)} records are always settled; else take the method 'anytime', which comes close, or a "
+        "longer time limit.",
+    )
+
+
+def _few(X: Array, k: int, report: Progress) -> Array:
+    """Return the optimum of at most `most_records`."""
+    n = len(X)
     D = np.zeros((n, n))
     for column in X.T:
         D += (column[:, None] - column[None, :]) ** 2

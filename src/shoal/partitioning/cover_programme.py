@@ -1,0 +1,281 @@
+"""The linear programme over groups, and the mixed-integer one, solved by HiGHS.
+
+Choose fractions of groups, every record once, at the least cost. The duals of its rows are the prices of records.
+A record may be left out, or be held once more, for a charge; all that does is to keep its price between two limits, so
+that there is always a solution, and prices of a programme over few groups are not wild.
+"""
+
+from __future__ import annotations
+
+import time
+from itertools import combinations
+from math import comb
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from shoal.kernels import pricing as _pricing
+from shoal.partitioning.cover_cuts import Cuts, membership
+
+Array = np.ndarray[Any, Any]
+
+
+class Solved(NamedTuple):
+    """Value of a linear programme, prices of records and cuts, fractions of groups, and whether a limit binds."""
+
+    value: float
+    records: Array
+    cuts: Array
+    fractions: Array
+    bound: bool
+
+
+class Programme:
+    """The linear programme over a growing list of groups, with cuts.
+
+    Parameters
+    ----------
+    X : float64[n, d]
+        Scaled so that the best partition known costs n.
+    most : int
+        Largest size of a group.
+    """
+
+    def __init__(self, X: Array, most: int) -> None:
+        import highspy
+
+        self.X, self.n = X, len(X)
+        self.groups, self.costs = np.empty((0, most), np.int32), np.empty(0)
+        self.cuts = Cuts(self.n)
+        self._known = np.empty(0, np.int64)
+        self._marks = np.random.default_rng(1).integers(1, 1 << 62, self.n + 1)
+        self._marks[self.n] = 0
+        self._highs = h = highspy.Highs()
+        for option, value in (("output_flag", False), ("threads", 1), ("run_crossover", "off")):
+            h.setOptionValue(option, value)
+        ones = np.ones(self.n)
+        h.addRows(self.n, ones, ones, 0, np.zeros(self.n, np.int32), np.empty(0, np.int32), np.empty(0))
+        away = np.full(self.n, 10.0 * self.n)
+        self._append(away, np.arange(self.n + 1), np.arange(self.n), ones)
+        self._append(away, np.arange(self.n + 1), np.arange(self.n), -ones)
+
+    def limit(self, least: Array, most: Array) -> None:
+        """Keep the prices of records between two limits: float64[n] each."""
+        columns = np.arange(2 * self.n, dtype=np.int32)
+        self._highs.changeColsCost(2 * self.n, columns, np.concatenate([most, -least]))
+
+    def add(self, groups: Array) -> int:
+        """Add groups (int32[c, most], padded with n) that are not there yet; return how many."""
+        groups = np.sort(groups, axis=1)
+        marks = self._hashes(groups)
+        first = np.unique(marks, return_index=True)[1]
+        first = first[~np.isin(marks[first], self._known)]
+        if not len(first):
+            return 0
+        groups = np.ascontiguousarray(groups[first])
+        costs = _pricing.reduced_costs(self.X, np.zeros(self.n), groups)[0]
+        matrix = membership(groups, self.n)
+        if len(self.cuts):
+            import scipy.sparse as sp
+
+            matrix = sp.vstack([matrix, self.cuts.coefficients(groups)]).tocsc()
+        self._append(costs, matrix.indptr, matrix.indices, matrix.data)
+        self._known = np.concatenate([self._known, marks[first]])
+        self.groups, self.costs = np.concatenate([self.groups, groups]), np.concatenate([self.costs, costs])
+        return len(groups)
+
+    def add_cuts(self, sets: list[tuple[int, ...]]) -> None:
+        """Add the cuts of odd sets of records."""
+        new = Cuts(self.n, sets)
+        rows = new.coefficients(self.groups).tocsr()
+        self._highs.addRows(
+            len(sets), np.full(len(sets), -np.inf), new.right, rows.nnz,
+            rows.indptr[:-1].astype(np.int32), (rows.indices + 2 * self.n).astype(np.int32), rows.data,
+        )  # fmt: skip
+        self.cuts = Cuts(self.n, self.cuts.sets + sets)
+
+    def drop(self, keep: Array) -> None:
+        """Keep only some of the groups: bool[c]."""
+        away = np.flatnonzero(~keep) + 2 * self.n
+        if len(away):
+            self._highs.deleteCols(len(away), away.astype(np.int32))
+            self.groups, self.costs, self._known = self.groups[keep], self.costs[keep], self._known[keep]
+
+    def drop_cuts(self, keep: Array) -> None:
+        """Keep only some of the cuts: bool[len(cuts)]."""
+        away = np.flatnonzero(~keep) + self.n
+        if len(away):
+            self._highs.deleteRows(len(away), away.astype(np.int32))
+            self.cuts = Cuts(self.n, [rows for rows, kept in zip(self.cuts.sets, keep, strict=True) if kept])
+
+    def solve(self, deadline: float, interior: bool = False) -> Solved | None:
+        """Solve it; None if that takes longer than the deadline allows.
+
+        Parameters
+        ----------
+        deadline : float
+            On the clock of `time.monotonic`.
+        interior : bool
+            By an interior point, which is quicker for large groups, not by the simplex method from the last solution.
+        """
+        import highspy
+
+        h = self._highs
+        h.setOptionValue("time_limit", h.getRunTime() + max(0.01, deadline - time.monotonic()))
+        h.setOptionValue("solver", "ipm" if interior else "simplex")
+        h.run()
+        if h.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            return None
+        solution = h.getSolution()
+        duals = np.array(solution.row_dual)
+        sigma = np.maximum(-duals[self.n :], 0.0)
+        values = np.array(solution.col_value)
+        fractions, outside = values[2 * self.n :], float(values[: 2 * self.n].sum())
+        value = float(h.getInfo().objective_function_value)
+        return Solved(value, duals[: self.n], sigma, fractions, outside > 1e-6 * self.n)
+
+    def _append(self, costs: Array, starts: Array, rows: Array, values: Array) -> None:
+        c = len(costs)
+        least, most = np.zeros(c), np.full(c, np.inf)
+        starts, rows = starts[:-1].astype(np.int32), rows.astype(np.int32)
+        self._highs.addCols(c, costs, least, most, len(rows), starts, rows, values)
+
+    def _hashes(self, groups: Array) -> Array:
+        with np.errstate(over="ignore"):
+            marks: Array = self._marks[groups].sum(axis=1)
+        return marks
+
+
+def first_groups(near: Array, k: int, most: int, subsets: int) -> Array:
+    """Return each record with subsets of its nearest neighbours: int32[c, most], padded with n.
+
+    Parameters
+    ----------
+    near : int64[n, q]
+        Neighbours of each record, nearest first, q >= most - 1.
+    k, most : int
+        Sizes of groups.
+    subsets : int
+        About how many for each record, at most.
+    """
+    n, q = near.shape
+    width = k - 1
+    while width < q and sum(comb(width + 1, size - 1) for size in range(k, most + 1)) <= subsets:
+        width += 1
+    near = np.hstack([np.arange(n)[:, None], near])
+    parts = []
+    for size in range(k, most + 1):
+        if size - 1 <= width:
+            chosen = np.array(list(combinations(range(1, width + 1), size - 1)), np.int64)
+        else:
+            chosen = np.arange(1, size)[None]
+        chosen = np.hstack([np.zeros((len(chosen), 1), np.int64), chosen])
+        padded = np.full((n * len(chosen), most), n, np.int32)
+        padded[:, :size] = near[:, chosen].reshape(-1, size)
+        parts.append(padded)
+    return np.concatenate(parts)
+
+
+def best_choice(
+    X: Array, groups: Array, own: Array, cuts: Cuts, ceiling: float, deadline: float
+) -> tuple[Array | None, bool]:
+    """Choose groups that hold every record once at the least cost.
+
+    Parameters
+    ----------
+    X : float64[n, d]
+    groups : int32[c, most]
+        To choose from, padded with n.
+    own : int32[g, most]
+        The groups of the best partition known; they are among those to choose from.
+    cuts : Cuts
+    ceiling : float
+        The cost of the partition `own`.
+    deadline : float
+
+    Returns
+    -------
+    chosen : int32[g, most] or None
+        The groups of the best partition found.
+    finished : bool
+        Whether there is none better, within the tolerances of the solver.
+    """
+    import scipy.sparse as sp
+
+    n = len(X)
+    groups = np.unique(np.sort(np.concatenate([own, groups]), axis=1), axis=0)
+    ranks = {row.tobytes(): place for place, row in enumerate(groups)}
+    start = np.zeros(len(groups))
+    start[[ranks[row.tobytes()] for row in np.sort(own, axis=1)]] = 1.0
+    costs = _pricing.reduced_costs(X, np.zeros(n), groups)[0]
+    matrix = sp.vstack([membership(groups, n), cuts.coefficients(groups)]).tocsc()
+    right = np.append(np.ones(n), cuts.right)
+    seconds = max(0.05, deadline - time.monotonic())
+    taken, finished = choice(costs, matrix, n, right, start, seconds=seconds)
+    chosen = groups[taken]
+    if not np.array_equal(np.sort(chosen[chosen < n]), np.arange(n)):
+        return None, False
+    return chosen, finished
+
+
+def choice(
+    costs: Array,
+    matrix: Any,
+    records: int,
+    right: Array,
+    start: Array,
+    *,
+    seconds: float | None = None,
+    nodes: int | None = None,
+) -> tuple[Array, bool]:
+    """Solve an integer programme: choose columns that hold every record once at the least cost.
+
+    Parameters
+    ----------
+    costs : float64[c]
+        To a scale on which a record costs about 1.
+    matrix : sparse array of shape (r, c), by column
+    records : int
+        The first rows, which must be equal to their right-hand side; the others may stay below it.
+    right : float64[r]
+    start : float64[c]
+        A choice to start from: 0 or 1.
+    seconds, nodes : optional
+        Limits. Without a limit of time the result does not depend on the machine.
+
+    Returns
+    -------
+    int64[g]
+        The columns chosen. To be looked at, not believed: the solver works with tolerances.
+    finished : bool
+        Whether there is no better choice, within the tolerances of the solver.
+    """
+    import highspy
+
+    lp = highspy.HighsLp()
+    lp.num_col_, lp.num_row_ = len(costs), len(right)
+    lp.col_cost_, lp.col_lower_, lp.col_upper_ = costs, np.zeros(len(costs)), np.ones(len(costs))
+    lp.row_lower_ = np.where(np.arange(len(right)) < records, right, -np.inf)
+    lp.row_upper_ = right
+    lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = matrix.indptr, matrix.indices, matrix.data
+    lp.integrality_ = [highspy.HighsVarType.kInteger] * len(costs)
+    h = highspy.Highs()
+    for option, value in (
+        ("output_flag", False),
+        ("threads", 1),
+        ("mip_rel_gap", 1e-7),
+        ("mip_abs_gap", 1e-7 * records),
+    ):
+        h.setOptionValue(option, value)
+    if seconds is not None:
+        h.setOptionValue("time_limit", seconds)
+    if nodes is not None:
+        h.setOptionValue("mip_max_nodes", nodes)
+    h.passModel(lp)
+    solution = highspy.HighsSolution()
+    solution.col_value = start
+    h.setSolution(solution)
+    h.run()
+    finished = h.getModelStatus() == highspy.HighsModelStatus.kOptimal
+    return np.flatnonzero(np.array(h.getSolution().col_value) > 0.5), finished

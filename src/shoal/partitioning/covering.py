@@ -1,0 +1,307 @@
+"""Set partitioning over all groups of k to 2k - 1 records: a proven bound, and often the optimum.
+
+An optimal group has k to 2k - 1 records, as a larger one can be split without loss. The steps:
+
+1. *Columns.* A linear programme over some groups proposes prices of records; exact pricing lists the groups that
+   are cheaper than their records, which join the programme, and lowers the prices until there is none: a bound
+   (:mod:`shoal.partitioning.cover_prices`). Prices are looked at on the way from the best ones so far to those of the
+   programme, as far as the list is short.
+2. *Cuts* (:mod:`shoal.partitioning.cover_cuts`) raise the bound, with more columns after each round of them.
+3. *Partitions.* A mixed-integer programme over the groups of least reduced cost finds a good partition.
+4. *Proof.* A partition that costs less than the best one known has only groups whose reduced cost is at most
+   the gap between this cost and the bound. All of them are listed, and the mixed-integer programme over them is solved.
+
+It all ends at the time limit, with the best bound and partition so far. What is proven: the bound rests on prices
+that were checked against all groups in double precision, not on a solver; the optimum also on HiGHS having solved
+the last mixed-integer programme rightly, within its tolerances. Both are meant up to TOLERANCE, relative to the squared
+error of the best partition. It is no certificate in exact arithmetic.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from shoal.kernels import pricing as _pricing
+from shoal.partitioning.cover_cuts import separate
+from shoal.partitioning.cover_prices import Effort, Listed, Prices, Pricing
+from shoal.partitioning.cover_programme import Programme, Solved, best_choice, first_groups
+from shoal.partitioning.lloyd import ona_star
+from shoal.partitioning.maximum_distance import mdav_star
+from shoal.partitioning.pool import Pool, members, numbered, total_cost
+from shoal.progress import Progress, silent
+
+Array = np.ndarray[Any, Any]
+
+log = logging.getLogger("shoal")
+
+TOLERANCE = 1e-6
+# How near the bound comes to the value of the linear programme before cuts are added.
+CLOSE = 2e-6
+# Reduced costs above this, a record, are taken for zero; the bound pays for it.
+RHO = 1e-8
+# Weights to look at, for each size, before prices are given up as too hard; grows where that happens often.
+FIRST_WEIGHTS = 60_000_000
+# Columns to start from: subsets of the neighbours of each record, and all together where groups are large.
+SUBSETS = 80
+FIRST_COLUMNS = 60_000
+NEW_COLUMNS = 2000
+MANY_COLUMNS = 60_000
+NEW_CUTS = 300
+# Size of the largest odd set, for k = 2.
+LARGEST_SET = 41
+MOST_IN_PROOF = 400_000
+MOST_IN_SEARCH = 10_000
+# Beyond, a linear programme over all records at once takes too long.
+MOST_RECORDS = 6000
+
+
+class Cover(NamedTuple):
+    """Bound on the squared error of all partitions, the best one found and its own, and whether it is optimal."""
+
+    bound: float
+    labels: Array
+    error: float
+    proven: bool
+
+
+def solve(X: Array, k: int, labels: Array | None = None, time_limit: float = 300.0, report: Progress = silent) -> Cover:
+    """Return a bound on the squared error of all partitions, and a good partition.
+
+    Parameters
+    ----------
+    X : float64[n, d]
+    k : int
+    labels : int64[n], optional
+        A good partition into groups of at least k.
+    time_limit : float
+        Seconds.
+    report : callable
+    """
+    end = time.monotonic() + time_limit
+    n = len(X)
+    X = X - X.mean(axis=0)
+    labels = np.zeros(n, np.int64) if n < 2 * k else _small_groups(X, k, ona_star(X, k) if labels is None else labels)
+    error = total_cost(X, labels)
+    if n < 2 * k or error == 0:
+        return Cover(error * (1 - TOLERANCE), labels, error, True)
+    # From here on the best known partition costs n: tolerances are relative to it.
+    search = _Search(np.ascontiguousarray(X * np.sqrt(n / error)), k, labels, end)
+    search.run(report)
+    report(1.0)
+    error = total_cost(X, search.labels)
+    bound = error if search.proven else search.best.bound * total_cost(X, labels) / n
+    return Cover(min(bound, error) * (1 - TOLERANCE), search.labels, error, search.proven)
+
+
+def _small_groups(X: Array, k: int, labels: Array) -> Array:
+    """Return labels in which groups of 2k records or more are split: that never costs anything."""
+    labels = numbered(labels)
+    for rows in members(labels):
+        if len(rows) >= 2 * k:
+            labels[rows] = labels.max() + 1 + mdav_star(np.ascontiguousarray(X[rows]), k)
+    return numbered(labels)
+
+
+def record_prices(X: Array, k: int, end: float) -> Array:
+    """Return prices of records at which no group of these records is cheaper than its own: float64[n].
+
+    Parameters
+    ----------
+    X : float64[n, d]
+    k : int
+    end : float
+        When to stop, on the clock of `time.monotonic`.
+    """
+    n = len(X)
+    X = X - X.mean(axis=0)
+    labels = _small_groups(X, k, mdav_star(X, k))
+    error = total_cost(X, labels)
+    if n < 2 * k or error == 0:
+        return np.zeros(n)
+    search = _Search(np.ascontiguousarray(X * np.sqrt(n / error)), k, labels, end)
+    search.columns()
+    return search.best.records * (error / n)
+
+
+class _Search:
+    """The state of `solve`: the programme, the best prices and the best partition."""
+
+    def __init__(self, X: Array, k: int, labels: Array, end: float) -> None:
+        self.X, self.k, self.n, self.end = X, k, len(X), end
+        self.labels, self.ceiling, self.proven = labels, float(len(X)), False
+        self.pricing = Pricing(X, k)
+        self.programme = Programme(X, self.pricing.most)
+        near, squares = Pool(X).nearest_each(X, min(3 * k + 2, self.n - 1), np.arange(self.n))
+        self.near = near.astype(np.int32)
+        # The neighbour bound: prices at which no group is cheaper than its records, whatever it is.
+        prices = squares[:, : k - 1].sum(axis=1) / (2 * k) * (1 - 1e-12)
+        self.best = Prices(prices, np.empty(0), float(prices.sum()))
+        self.step, self.weights = 0.5 if k <= 5 else 0.2, FIRST_WEIGHTS
+        # How far prices of the programme may be from the best ones so far.
+        self.reach = prices + prices.mean() if k >= 5 else np.full(self.n, 10.0 * self.n)
+        self.own = np.full((int(labels.max()) + 1, self.pricing.most), self.n, np.int32)
+        for row, rows in enumerate(members(labels)):
+            self.own[row, : len(rows)] = rows
+        self.programme.add(self.own)
+        subsets = SUBSETS if k <= 4 else min(SUBSETS // 2, FIRST_COLUMNS // self.n)
+        self.programme.add(first_groups(near, k, self.pricing.most, subsets))
+
+    def run(self, report: Progress) -> None:
+        """Raise the bound and look for partitions until they meet or the time is over."""
+        start = time.monotonic()
+        rounds = 0
+        tried = np.inf
+        while (solved := self.columns()) is not None:
+            report(0.99 * (time.monotonic() - start) / max(1e-9, self.end - start))
+            gap = self.ceiling - self.best.bound
+            log.debug(
+                "%.1f s: bound %.7f, %d cuts",
+                time.monotonic() - start,
+                self.best.bound / self.n,
+                len(self.programme.cuts),
+            )
+            if rounds % 6 == 0:
+                self.incumbent(solved, 0.1)
+                gap = self.ceiling - self.best.bound
+            if gap <= TOLERANCE * self.n:
+                self.proven = True
+                return
+            if gap < 0.7 * tried:
+                tried = gap
+                if self.prove(0.3):
+                    return
+            kept = np.flatnonzero(solved.fractions > 1e-6)
+            sets = separate(
+                self.programme.groups[kept],
+                solved.fractions[kept],
+                self.n,
+                NEW_CUTS,
+                LARGEST_SET if self.k == 2 else 9 if self.k == 3 else 3,
+            )
+            rounds += 1
+            if not sets:
+                self.incumbent(solved, 0.3)
+                self.prove(1.0)
+                return
+            self.cut(sets, solved)
+
+    def columns(self) -> Solved | None:
+        """Add columns until the bound is that of the programme; None at the end of the time."""
+        while True:
+            self.programme.limit(self.best.records - self.reach, self.best.records + self.reach)
+            solved = self.programme.solve(self.end, self.k >= 5 and not len(self.programme.cuts))
+            if solved is None or time.monotonic() > self.end:
+                return None
+            if self.best.bound >= min(solved.value - CLOSE * self.n, self.ceiling * (1 - TOLERANCE)):
+                if not solved.bound:
+                    return solved
+                self.reach *= 4
+                continue
+            point = self.best.records + self.step * (solved.records - self.best.records)
+            sigma = self.best.cuts + self.step * (solved.cuts - self.best.cuts)
+            listed = self.pricing.groups(point, self.programme.cuts, sigma, -RHO, Effort(self.end, self.weights))
+            better = False
+            if listed.complete:
+                found = self.pricing.feasible(point, self.programme.cuts, sigma, listed, -RHO)
+                better = found.bound > self.best.bound
+                self.best = found if better else self.best
+            added = self._extend(solved, point, listed)
+            log.debug(
+                "  value %.7f bound %.7f step %.3f listed %d %s added %d",
+                solved.value / self.n,
+                self.best.bound / self.n,
+                self.step,
+                len(listed.groups),
+                listed.complete,
+                added,
+            )
+            if not listed.complete:
+                # Nearer to the best prices lists are shorter, but so are the steps.
+                self.step, self.weights = (self.step / 2, self.weights) if self.step > 0.1 else (0.1, 4 * self.weights)
+            elif not added and self.step == 1.0 and not better:
+                if not solved.bound:
+                    return solved
+                self.reach *= 4
+            elif not added:
+                self.step = 1.0
+            elif len(listed.groups) < NEW_COLUMNS:
+                self.step = min(1.0, 1.5 * self.step)
+
+    def _extend(self, solved: Solved, point: Array, listed: Listed) -> int:
+        """Add groups that are cheap at the prices of the programme: those listed, and those that descents find."""
+        programme = self.programme
+        if len(programme.groups) > MANY_COLUMNS:
+            reduced = self.pricing.reduced(programme.groups, solved.records, programme.cuts, solved.cuts)
+            programme.drop(reduced <= np.partition(reduced, MANY_COLUMNS // 2)[MANY_COLUMNS // 2])
+            programme.add(self.own)
+        near = [listed.groups] + [self._descents(prices) for prices in (solved.records, point)]
+        groups = np.concatenate(near)
+        reduced = self.pricing.reduced(groups, solved.records, programme.cuts, solved.cuts)
+        order = np.argsort(reduced, kind="stable")[: 2 * NEW_COLUMNS]
+        return programme.add(groups[order[reduced[order] < -RHO * self.k]])
+
+    def _descents(self, prices: Array) -> Array:
+        """Return groups around each record, by moves and swaps that lower the cost less the prices."""
+        groups, n = self.programme.groups, self.n
+        ranked = groups[np.argsort(_pricing.reduced_costs(self.X, prices, groups)[1], kind="stable")]
+        records, first = np.unique(ranked, return_index=True)
+        records, first = records[records < n], first[records < n]
+        start = ranked[first // groups.shape[1]]
+        start[np.arange(len(start)), first % groups.shape[1]] = start[:, 0]
+        start[:, 0] = records
+        start = start.copy()
+        _pricing.descend(self.X, prices, self.near, self.k, 1e-9, start)
+        return start
+
+    def cut(self, sets: list[tuple[int, ...]], solved: Solved) -> None:
+        """Add cuts, and drop those without a price."""
+        programme = self.programme
+        idle = (solved.cuts < 1e-9) & (self.best.cuts < 1e-9)
+        if idle.sum() > 500:
+            programme.drop_cuts(~idle)
+            self.best = self.best._replace(cuts=self.best.cuts[~idle])
+        known = set(programme.cuts.sets)
+        sets = [rows for rows in sets if rows not in known]
+        programme.add_cuts(sets)
+        self.best = self.best._replace(cuts=np.append(self.best.cuts, np.zeros(len(sets))))
+        self.step = 1.0
+
+    def incumbent(self, solved: Solved, share: float) -> None:
+        """Look for a better partition among the groups of least reduced cost, for a share of the time left."""
+        programme = self.programme
+        reduced = self.pricing.reduced(programme.groups, solved.records, programme.cuts, solved.cuts)
+        order = np.argsort(reduced, kind="stable")[: max(MOST_IN_SEARCH, 6 * self.n)]
+        self._choose(programme.groups[order[reduced[order] <= self.ceiling - self.best.bound]], share)
+
+    def prove(self, share: float) -> bool:
+        """List all groups that a better partition could have and choose among them; say if that was a proof."""
+        gap = self.ceiling - self.best.bound
+        now = time.monotonic()
+        effort = Effort(now + share * (self.end - now), 1_000_000_000, MOST_IN_PROOF)
+        listed = self.pricing.groups(self.best.records, self.programme.cuts, self.best.cuts, 0.0, effort, gap)
+        log.debug("  proof: gap %.2e, %d groups %s", gap / self.n, len(listed.groups), listed.complete)
+        if not listed.complete or len(listed.groups) > MOST_IN_PROOF:
+            return False
+        self.proven = self._choose(listed.groups, share)
+        return self.proven
+
+    def _choose(self, groups: Array, share: float) -> bool:
+        """Choose the best partition from some groups and the best known one; say if that was finished."""
+        now = time.monotonic()
+        chosen, finished = best_choice(
+            self.X, groups, self.own, self.programme.cuts, self.ceiling, now + share * (self.end - now)
+        )
+        log.debug("  choice of %d: %s, %.1f s", len(groups), finished, time.monotonic() - now)
+        if chosen is not None:
+            labels = np.empty(self.n, np.int64)
+            for label, rows in enumerate(chosen):
+                labels[rows[rows < self.n]] = label
+            cost = total_cost(self.X, labels)
+            if cost < self.ceiling:
+                self.labels, self.ceiling, self.own = labels, cost, chosen
+                self.programme.add(chosen)
+        return finished

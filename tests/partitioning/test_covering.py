@@ -1,0 +1,170 @@
+"""Set partitioning: against enumeration, against a plain mixed-integer programme, and stopped at any moment."""
+
+from itertools import combinations, pairwise
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import naive_approx
+from shoal.measure import information_loss
+from shoal.partitioning import bounds, cover_prices, cover_programme, covering
+from shoal.partitioning.cover_cuts import Cuts, separate
+from shoal.partitioning.pool import squared_error
+
+
+def points(kind, n, d, seed):
+    rng = np.random.default_rng([seed, n, d])
+    if kind == "normal":
+        return rng.normal(size=(n, d))
+    if kind == "duplicates":
+        return rng.integers(0, 3, (n, d)).astype(float)
+    return 100 * rng.normal(size=(3, d))[rng.integers(0, 3, n)] + rng.normal(size=(n, d))
+
+
+@pytest.mark.parametrize("kind", ["normal", "duplicates", "clustered"])
+@pytest.mark.parametrize("k", [2, 3, 4, 5])
+def test_small_tables_are_settled(kind, k):
+    for n in (k, 2 * k - 1, 2 * k, 2 * k + 1, 11):
+        X = points(kind, n, 2, k)
+        found = covering.solve(X, k, time_limit=30)
+        best = naive_approx.optimum(X, k)
+        assert found.proven
+        assert np.bincount(found.labels).min() >= k
+        assert found.error == pytest.approx(squared_error(X, found.labels), rel=1e-9, abs=1e-12)
+        assert found.error == pytest.approx(best, rel=1e-6, abs=1e-12)
+        assert best * (1 - 1e-5) - 1e-12 <= found.bound <= best + 1e-12
+
+
+def pairs_and_triples(X):
+    """The optimum for k = 2 by a mixed-integer programme over all pairs and triples, made of nothing of ours."""
+    import scipy.sparse as sp
+    from scipy.optimize import Bounds, LinearConstraint, milp
+
+    n = len(X)
+    groups = [*combinations(range(n), 2), *combinations(range(n), 3)]
+    costs = [((X[list(g)] - X[list(g)].mean(axis=0)) ** 2).sum() for g in groups]
+    rows, columns = np.array([(row, c) for c, g in enumerate(groups) for row in g]).T
+    A = sp.csr_matrix((np.ones(len(rows)), (rows, columns)), shape=(n, len(groups)))
+    solved = milp(costs, integrality=1, bounds=Bounds(0, 1), constraints=LinearConstraint(A, 1, 1))
+    assert solved.status == 0
+    return solved.fun
+
+
+@pytest.mark.parametrize(("n", "d"), [(30, 2), (37, 3), (50, 2)])
+def test_pairs_against_a_plain_programme(n, d):
+    X = points("normal", n, d, 7)
+    found = covering.solve(X, 2, time_limit=60)
+    assert found.proven
+    assert found.error == pytest.approx(pairs_and_triples(X), rel=1e-6)
+
+
+def test_labels_given_are_used_and_large_groups_split():
+    X = points("normal", 40, 2, 1)
+    found = covering.solve(X, 3, np.repeat([0, 1], 20), time_limit=30)
+    assert np.bincount(found.labels).max() < 6
+    again = covering.solve(X, 3, found.labels, time_limit=30)
+    assert again.error <= found.error * (1 + 1e-12)
+
+
+class Clock:
+    """A clock that ticks when it is looked at."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def monotonic(self):
+        self.now += 1.0
+        return self.now
+
+
+@pytest.mark.parametrize("ticks", [1, 2, 3, 4, 5, 7, 9, 12, 16, 20, 30, 50, 80])
+@pytest.mark.parametrize("k", [2, 3, 6])
+def test_the_bound_is_valid_whenever_it_stops(k, ticks, monkeypatch):
+    X = points("normal", 24, 3, 0)
+    best = covering.solve(X, k, time_limit=60)
+    assert best.proven
+    clock = SimpleNamespace(monotonic=Clock().monotonic)
+    for module in (covering, cover_prices, cover_programme):
+        monkeypatch.setattr(module, "time", clock)
+    found = covering.solve(X, k, time_limit=ticks)
+    assert np.bincount(found.labels).min() >= k
+    assert bounds.neighbour_bound(X, k) * (1 - 1e-5) <= found.bound <= best.error * (1 + 1e-9)
+    assert found.error >= best.error * (1 - 1e-6)
+    assert found.proven <= (found.error <= best.error * (1 + 1e-6))
+
+
+@pytest.mark.parametrize("limit", [0.001, 0.05, 0.2, 0.5])
+def test_the_time_limit_is_kept(limit):
+    import time
+
+    X = points("normal", 400, 4, 3)
+    covering.solve(points("normal", 60, 4, 3), 4, time_limit=2)  # compile
+    start = time.perf_counter()
+    found = covering.solve(X, 4, time_limit=limit)
+    assert time.perf_counter() - start < limit + 3
+    assert 0 < found.bound <= found.error
+
+
+def test_cuts_hold_for_partitions_and_spread_below_what_they_cost():
+    rng = np.random.default_rng(3)
+    sets = [tuple(sorted(rng.choice(20, size, replace=False).tolist())) for size in (3, 3, 5, 7, 9)]
+    cuts = Cuts(20, sets)
+    sigma = rng.random(len(sets))
+    for k in (2, 3, 4):
+        weights = {size: np.zeros((20, 20)) for size in range(k, 2 * k)}
+        for size, dense in weights.items():
+            starts, ids, values = cuts.spread(sigma, size)
+            for a in range(20):
+                dense[a, ids[starts[a] : starts[a + 1]]] = values[starts[a] : starts[a + 1]]
+            assert (dense == dense.T).all()
+        for _ in range(60):
+            order = rng.permutation(20)
+            ends = np.cumsum([0] + [k] * (20 // k))
+            ends[-1] = 20
+            rows = [order[a:b] for a, b in pairwise(ends)]
+            groups = np.full((len(rows), 2 * k), 20, np.int32)
+            for row, members in zip(groups, rows, strict=True):
+                row[: len(members)] = members
+            coefficients = cuts.coefficients(groups).toarray()
+            assert (coefficients.sum(axis=1) <= cuts.right).all()
+            for members, paid in zip(rows, coefficients.T @ sigma, strict=True):
+                if len(members) in weights:
+                    assert weights[len(members)][np.ix_(members, members)].sum() / 2 <= paid + 1e-12
+
+
+def test_separation_sees_odd_rings():
+    """Halves of the edges of a ring of three, and of five, violate the cut of its records by a half."""
+    edges = [(0, 1), (1, 2), (0, 2), (3, 4), (4, 5), (5, 6), (6, 7), (3, 7), (8, 9)]
+    groups = np.array([(a, b, 10) for a, b in edges], np.int32)
+    fractions = np.array([0.5] * 8 + [1.0])
+    assert separate(groups, fractions, 10, 5, 3) == [(0, 1, 2)]
+    assert set(separate(groups, fractions, 10, 5, 9)) == {(0, 1, 2), (3, 4, 5, 6, 7)}
+    assert separate(groups, np.ones(9), 10, 5, 9) == []
+
+
+def test_windows_give_a_valid_bound_no_worse_than_the_neighbours(monkeypatch):
+    X = points("normal", 300, 2, 5)
+    best = covering.solve(X, 2, time_limit=60)
+    monkeypatch.setattr(bounds, "WINDOW", 90)
+    found = bounds.windows_bound(X, 2, 30)
+    assert bounds.neighbour_bound(X, 2) * 1.05 < found <= best.error
+    assert bounds.windows_bound(X, 2, 1e-6) == bounds.neighbour_bound(X, 2)
+
+
+def test_census_pairs(benchmark_table):
+    X = benchmark_table("census")
+    found = covering.solve(X, 2, time_limit=300)
+    assert found.proven
+    assert 100 * information_loss(X, found.labels) == pytest.approx(2.758267, abs=1e-6)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("name", "k", "loss"), [("tarragona", 2, 8.815475), ("eia", 2, 0.178242), ("census", 3, 4.667936)]
+)
+def test_proven_optima_of_benchmark_tables(name, k, loss, benchmark_table):
+    X = benchmark_table(name)
+    found = covering.solve(X, k, time_limit=600)
+    assert found.proven
+    assert 100 * information_loss(X, found.labels) == pytest.approx(loss, abs=1e-6)
