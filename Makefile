@@ -8,7 +8,7 @@ STAMP  := $(VENV)/.installed
 export NUMBA_CACHE_DIR ?= $(CURDIR)/.cache/numba
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long bench lint format docs clean
+.PHONY: help demo test test-long bench bench-loss lint format docs clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -41,6 +41,9 @@ bench: $(STAMP)  ## loss against the published tables, speed, growth and memory
 	$(BIN)/python -m benchmarks.mdav_speedups
 	$(BIN)/python -m benchmarks.univariate
 	$(BIN)/python -m benchmarks.optimality
+
+bench-loss: $(STAMP)  ## the lowest losses of the search, against print, aims and proven bounds
+	$(BIN)/python -m benchmarks.search
 
 lint: $(STAMP)  ## check style and types
 	$(BIN)/ruff check .

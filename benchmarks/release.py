@@ -65,6 +65,7 @@ def from_file_to_release(*, quick: bool) -> Table:
         "reading values",
         "embedding",
         "partitioning",
+        "bounding",
         "publishing",
         "verifying",
         "measuring",

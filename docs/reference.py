@@ -85,6 +85,7 @@ def section(method: Method) -> str:
                 f"- Paper: {prose(method.paper)}",
                 f"- Cost: {prose(method.cost)}",
                 f"- Threads: {'uses `n_jobs`' if method.parallel else 'one'}",
+                *(["- Time: `time_limit` ends it"] if method.timed else []),
                 *(["- Columns: exactly one"] if method.univariate else []),
             ]
         ),
@@ -96,10 +97,17 @@ def section(method: Method) -> str:
 
 def refinement_section(refinement: Refinement) -> str:
     """Return what the page says of one refinement."""
+    # One of them has the name of a method, which has the anchor.
+    shared = any(method.name == refinement.name for method in shoal.methods())
     parts = [
-        f"### `{refinement.name}` {{ #{refinement.name} }}",
+        f"### `{refinement.name}` {{ #{'refine-' if shared else ''}{refinement.name} }}",
         f"{sentence(prose(refinement.summary))}\n\n{description(refinement)}",
-        f"- Paper: {prose(refinement.paper)}",
+        "\n".join(
+            [
+                f"- Paper: {prose(refinement.paper)}",
+                *(["- Time: `time_limit` ends it"] if refinement.timed else []),
+            ]
+        ),
     ]
     if refinement.options:
         parts.append("\n".join(options_table(refinement.options)))

@@ -118,7 +118,7 @@ PLAN_HEAD = f"""\
 A plan says what is to be released and how. Its fields are the keywords of [`shoal.anonymize`](api.md#shoalanonymize)
 and [`shoal.anonymize_file`](api.md#shoalanonymize_file), the keys of a [job file](../how-to/command-line.md#job-files),
 and options of the command line. `shoal.Plan.of(..)` builds one; it is frozen, and the same plan on the same table gives
-the same release, but for the order of rows that are shuffled.
+the same release, but for the order of rows that are shuffled, and for the groups of a search that the clock ends.
 """
 
 JOBS = """\

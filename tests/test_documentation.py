@@ -206,6 +206,15 @@ def test_methods_named_in_the_guides_exist():
 
 def test_what_the_guide_says_of_auto():
     """docs/how-to/choose-a-method.md: ten columns, one thread."""
-    sizes = (17_000, 19_000, 40_000, 42_000, 281_000, 283_000, 1_000_000, 1_100_000)
-    chosen = ["pcl", "ona*-gamma", "ona*-gamma", "ona*", "ona*", "mona-2d", "mona-2d", "mondrian-v2d"]
+    text = " ".join((DOCS / "how-to" / "choose-a-method.md").read_text(encoding="utf-8").split())
+    found = re.search(
+        r"With ten columns and k = 5 that is a search of 100 kicks up to about (\d+ \d+) records, a shorter one up to "
+        r"(\d+ \d+), `ona\*` up to (\d+ \d+), and `mona-2d` up to a million",
+        text,
+    )
+    whole, shorter, once = (int(number.replace(" ", "")) for number in found.groups())
+    assert choose(whole - 1000, 10, 5).options["max_steps"] == 100 * ((whole - 1000) // 5)
+    assert choose(whole + 1000, 10, 5).options["max_steps"] < 100 * ((whole + 1000) // 5)
+    sizes = (whole + 1000, shorter - 1000, shorter + 1000, once - 1000, once + 1000, 1_000_000, 1_100_000)
+    chosen = ["anytime", "anytime", "ona*", "ona*", "mona-2d", "mona-2d", "mondrian-v2d"]
     assert [choose(n, 10, 5).method for n in sizes] == chosen

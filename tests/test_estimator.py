@@ -19,7 +19,7 @@ import shoal
 from shoal import Microaggregator
 from shoal.errors import OptionError, ShoalError
 
-FITTED = {"labels_", "cluster_centers_", "information_loss_", "method_", "n_features_in_"}
+FITTED = {"labels_", "cluster_centers_", "information_loss_", "lower_bound_", "gap_", "method_", "n_features_in_"}
 
 
 def blobs(n=90, d=3, seed=0):
@@ -64,6 +64,7 @@ def test_parameters_are_left_alone():
         "random_state": np.random.default_rng(1),
         "n_jobs": 1,
         "progress": None,
+        "bound": "quick",
     }
     frozen = copy.deepcopy(given["options"])
     estimator = Microaggregator(**given).fit(blobs())
@@ -317,7 +318,7 @@ def test_standardized_labels_are_those_of_partition_on_scaled_data():
 
 
 def test_the_method_that_was_run_is_named():
-    assert Microaggregator(k=4).fit(blobs()).method_ == "pcl"
+    assert Microaggregator(k=4).fit(blobs()).method_ == "anytime"
     assert Microaggregator(k=4).fit(blobs()[:20]).method_ == "exact"
     assert Microaggregator(k=4).fit(blobs(d=1)).method_ == "univariate"
     for method in ("mdav", "mondrian-v", "cbfs-nc"):
@@ -329,9 +330,58 @@ def test_auto_is_what_it_names():
 
     choice = choose(90, 3, 4)
     auto = Microaggregator(k=4).fit(blobs())
-    named = Microaggregator(k=4, method=auto.method_, options=choice.options).fit(blobs())
+    named = Microaggregator(k=4, method=auto.method_, options=choice.options, random_state=0).fit(blobs())
     assert auto.method_ == choice.method
     assert auto.labels_.tolist() == named.labels_.tolist()
+
+
+# --- how far from the optimum ---
+
+
+def test_the_gap_is_what_the_bound_says():
+    X = blobs()
+    scaled = StandardScaler().fit_transform(X)
+    estimator = Microaggregator(k=4, method="mdav").fit(X)
+    assert estimator.lower_bound_ == pytest.approx(shoal.lower_bound(scaled, 4), rel=1e-9)
+    assert 0 < estimator.lower_bound_ < estimator.information_loss_
+    assert estimator.gap_ == pytest.approx(estimator.information_loss_ / estimator.lower_bound_ - 1, rel=1e-12)
+    # No other partition is below the bound.
+    assert Microaggregator(k=4).fit(X).information_loss_ >= estimator.lower_bound_
+
+
+def test_a_better_bound_closes_the_gap():
+    X = blobs(n=60)
+    quick = Microaggregator(k=2).fit(X)
+    better = Microaggregator(k=2, bound="lp", time_limit=30).fit(X)
+    assert quick.lower_bound_ < better.lower_bound_ <= better.information_loss_
+    assert 0 <= better.gap_ < 1e-3 < quick.gap_
+
+
+@pytest.mark.parametrize("X", [blobs()[:20], blobs(d=1), np.ones((30, 2)), blobs()[:7]], ids=str)
+def test_what_is_proven_has_no_gap(X):
+    """Few records, a single column, equal records, and a single group."""
+    estimator = Microaggregator(k=4).fit(X)
+    assert estimator.gap_ == 0.0
+    assert estimator.lower_bound_ == estimator.information_loss_
+
+
+def test_without_a_bound_there_is_no_gap():
+    estimator = Microaggregator(k=4, method="mdav").fit(blobs())
+    estimator.set_params(bound=None).fit(blobs())
+    assert not hasattr(estimator, "gap_")
+    assert not hasattr(estimator, "lower_bound_")
+    with pytest.raises(OptionError, match=r"'bound' option of Microaggregator must be None, 'quick' or 'lp'. Got 'x'"):
+        Microaggregator(bound="x").fit(blobs())
+
+
+def test_a_bound_that_would_take_long_is_left_out(monkeypatch):
+    from shoal.measure import certificates
+
+    monkeypatch.setattr(certificates, "QUICK_SECONDS", 1.0)
+    estimator = Microaggregator(k=4, method="mdav").fit(blobs())
+    assert (estimator.lower_bound_, estimator.gap_) == (0.0, math.inf)
+    patient = Microaggregator(k=4, time_limit=1e6, options=None).fit(blobs()[:40])
+    assert patient.gap_ < math.inf
 
 
 def test_options_reach_the_method():

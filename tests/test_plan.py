@@ -40,6 +40,7 @@ EVERYTHING = {
     "options": {"variable": True},
     "refine": "moves",
     "time_limit": 2.5,
+    "bound": "lp",
     "random_state": 3,
     "n_jobs": 1,
     "shuffle": True,

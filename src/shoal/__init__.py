@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from shoal import datasets, io, measure
     from shoal.errors import DisclosureError, DisclosureWarning, ShoalError
     from shoal.estimator import Microaggregator
+    from shoal.measure.bounds import lower_bound
     from shoal.measure.loss import information_loss
     from shoal.partitioning.registry import methods, refinements
     from shoal.partitioning.run import partition, refine
@@ -35,6 +36,7 @@ _HOME = {
     "anonymize": "shoal.release.run",
     "anonymize_file": "shoal.release.files",
     "information_loss": "shoal.measure.loss",
+    "lower_bound": "shoal.measure.bounds",
     "methods": "shoal.partitioning.registry",
     "partition": "shoal.partitioning.run",
     "refine": "shoal.partitioning.run",
@@ -58,6 +60,7 @@ __all__ = [
     "datasets",
     "information_loss",
     "io",
+    "lower_bound",
     "measure",
     "methods",
     "partition",

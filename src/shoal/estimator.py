@@ -9,9 +9,11 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import validate_data
 
 from shoal.errors import OptionError
+from shoal.measure.bounds import gap
+from shoal.measure.certificates import certificate
 from shoal.measure.loss import information_loss
 from shoal.partitioning import door
-from shoal.partitioning.run import resolve, run
+from shoal.partitioning.run import generator, resolve, run
 from shoal.progress import Progress
 
 Array = np.ndarray[Any, Any]
@@ -34,13 +36,16 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
     refine : str or None, default None
         A name from :func:`shoal.refinements`, to make the result of the method better.
     time_limit : float or None, default None
-        For ``"auto"``: about how many seconds it may take (None: 60).
+        About how many seconds ``"auto"``, ``"anytime"`` or ``"exact"`` may take; see :func:`shoal.partition`.
     random_state : int, numpy.random.Generator or None
-        Seed of methods that draw at random.
+        Seed of methods that draw at random. For ``"auto"``, None is 0.
     n_jobs : int or None
-        Threads (None: one; -1: all cores). The result does not depend on it.
+        Threads (None: one; -1: all cores). The result does not depend on it, unless the clock ends a search.
     progress : callable or None
         Called now and then with the fraction done, from 0 to 1.
+    bound : "quick", "lp" or None, default "quick"
+        How hard to look for a lower bound on the loss; see :func:`shoal.lower_bound`. ``"lp"`` takes `time_limit`
+        seconds at most (None: 60) and gives far better bounds of some thousands of records.
 
     Attributes
     ----------
@@ -50,6 +55,12 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         Mean of each group, in the units of the data.
     information_loss_ : float
         SSE / SST on the coordinates that were compared (standardised by default).
+    lower_bound_ : float
+        No partition into groups of at least k has a smaller information loss; 0 if nothing is known, as for tables on
+        which even the quick bound would take long. Absent if `bound` is None.
+    gap_ : float
+        ``information_loss_ / lower_bound_ - 1``: the loss is at most ``100 * gap_`` % above the best possible. 0 if it
+        is proven to be the best possible, infinity if nothing is known. Absent if `bound` is None.
     method_ : str
         The method that was run (what ``"auto"`` chose).
     n_features_in_ : int
@@ -82,6 +93,7 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         random_state: int | np.random.Generator | None = None,
         n_jobs: int | None = None,
         progress: Progress | None = None,
+        bound: str | None = "quick",
     ) -> None:
         self.k = k
         self.method = method
@@ -92,6 +104,7 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.progress = progress
+        self.bound = bound
 
     def fit(self, X: Any, y: Any = None) -> Microaggregator:
         """Partition the records of X.
@@ -140,7 +153,7 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         given = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
         k = door.group_size(self.k, len(given), caller)
         n_jobs = door.threads(self.n_jobs, caller)
-        rng = door.generator(self.random_state, caller)
+        rng = generator(self.method, self.random_state, caller)
         door.reporter(self.progress, caller)
         if not isinstance(self.standardize, bool | np.bool_):
             raise OptionError(f"The 'standardize' option of {caller} must be True or False. Got {self.standardize!r}.")
@@ -149,6 +162,8 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
                 f"The 'options' option of {caller} must be None or a dict of names and values. "
                 f"Got {type(self.options).__name__}."
             )
+        if self.bound not in (None, "quick", "lp"):
+            raise OptionError(f"The 'bound' option of {caller} must be None, 'quick' or 'lp'. Got {self.bound!r}.")
         data = door.own(given)
         compared = standardized(data) if self.standardize else data
         door.check_magnitude(compared, f"The 'X' of {caller}")
@@ -158,7 +173,22 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         self.method_ = job.method.name
         self.cluster_centers_ = group_means(data, self.labels_)
         self.information_loss_ = information_loss(compared, self.labels_)
+        self._bound(compared, k, optimal=job.method.optimal)
         return np.asarray(given)
+
+    def _bound(self, compared: Array, k: int, *, optimal: bool) -> None:
+        """Set how far the loss is from the best possible at most."""
+        if self.bound is None:
+            self.__dict__.pop("lower_bound_", None)  # of an earlier fit
+            self.__dict__.pop("gap_", None)
+            return
+        found: float | None = self.information_loss_
+        if not optimal:
+            found = certificate(
+                compared, k, self.bound, labels=self.labels_, time_limit=self.time_limit, n_jobs=self.n_jobs
+            )
+        self.lower_bound_ = 0.0 if found is None else min(found, self.information_loss_)
+        self.gap_ = gap(self.information_loss_, self.lower_bound_)
 
 
 def standardized(X: Array) -> Array:

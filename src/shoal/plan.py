@@ -95,11 +95,17 @@ class Plan(BaseModel):
     method, options, refine : str, {name: value}, str or None
         See :func:`shoal.partition`.
     random_state : int or None
-        Seed of a method that draws at random.
+        Seed of a method that draws at random; of "auto" it is 0 if not said.
     n_jobs : int or None
         Threads; all cores by default.
     time_limit : float or None
-        About how many seconds the method "auto" may take (None: 10, and 100 more for every million rows).
+        About how many seconds the method "auto", "anytime" or "exact", or the refinement "anytime", may take. None:
+        "auto" takes 10 at most, and 100 more for every million rows, "anytime" a minute, "exact" ten. A search that is
+        ended by the clock may give other groups another time.
+    bound : "none", "quick" or "lp"
+        How hard to look for a lower bound on the loss, which says how far from the best possible it is at most. "quick"
+        is rough, and left out for tables on which it would take longer than the method may; "lp" is far better for some
+        thousands of rows, and takes at most `time_limit` seconds of its own (None: 60). There is none with weights.
     shuffle : bool
         Whether rows are published in a random order. It is drawn anew each time and kept nowhere: whoever knew it
         could undo it.
@@ -134,6 +140,7 @@ class Plan(BaseModel):
     options: dict[str, Any] = {}
     refine: str | None = None
     time_limit: float | None = Field(None, gt=0)
+    bound: Literal["none", "quick", "lp"] = "quick"
     random_state: int | None = Field(None, ge=0)
     n_jobs: int | None = -1
     shuffle: bool = False

@@ -307,6 +307,8 @@ def test_every_registered_method_is_what_its_entry_says(method):
     keywords.pop("n_jobs", None)
     assert ("rng" in keywords) == method.random
     keywords.pop("rng", None)
+    assert ("time_limit" in keywords) == method.timed
+    keywords.pop("time_limit", None)
     assert keywords == {option.name: option.default for option in method.options}
 
 

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 import sqlite3
 
 import pyarrow.parquet as pq
@@ -15,6 +16,10 @@ from shoal.errors import DisclosureError
 
 def rows(path):
     return path.read_text().splitlines()
+
+
+def shown(said):
+    return " ".join(said.stdout.split())
 
 
 def test_a_release_its_manifest_and_its_report(people, run):
@@ -62,7 +67,7 @@ def test_the_input_is_never_replaced(people, run):
 def test_a_dry_run_shows_and_writes_nothing(people, run):
     before = sorted(people.iterdir())
     said = run("anonymize", "people.csv", "-k", 4, *ROLES, "--dry-run", "-o", "out.csv")
-    for words in ("at most 10 groups", "method", "few enough", "coordinates", "Dry run"):
+    for words in ("at most 10 groups", "method", "leave time for a search", "coordinates", "Dry run"):
         assert words in said.stdout
     assert sorted(people.iterdir()) == before
     facts = json.loads(run("anonymize", "people.csv", "-k", 4, *ROLES, "--dry-run", "--json").stdout)
@@ -93,6 +98,35 @@ def test_a_job_file_gives_the_same_bytes_again(people, run):
     run("anonymize", "--job", "sub/job.yaml", "-o", "c.csv", "-q", "-k", 5)
     assert rows(people / "a.csv") != rows(people / "c.csv")
     assert json.loads((people / "c.csv.manifest.json").read_text())["k"]["wanted"] == 5
+
+
+def test_the_gap_is_said_with_what_would_make_it_smaller(people, run):
+    said = run("anonymize", "people.csv", "-k", 4, "-o", "a.csv", *ROLES)
+    assert re.search(r"gap +at most [\d.]+ % above the best possible; a rough bound \(--bound lp\)", shown(said))
+    said = run("anonymize", "people.csv", "-k", 4, "-o", "b.csv", *ROLES, "--bound", "lp", "--time-limit", 5)
+    assert re.search(r"gap +(at most [\d.]+ % above|none: proven to be) the best possible", shown(said))
+    assert "rough" not in said.stdout
+    said = run("anonymize", "people.csv", "-k", 4, "-o", "c.csv", *ROLES, "--bound", "none")
+    assert "gap " not in said.stdout
+    manifests = [json.loads((people / f"{name}.csv.manifest.json").read_text()) for name in "abc"]
+    assert manifests[0]["lower_bound"] <= manifests[1]["lower_bound"] <= manifests[1]["loss"]
+    assert manifests[2]["lower_bound"] is None
+    assert "--bound must be 'none', 'quick' or 'lp'" in flat(
+        run("anonymize", "people.csv", "-k", 4, "-o", "d.csv", *ROLES, "--bound", "rough", code=2)
+    )
+
+
+def test_a_search_by_the_clock_from_the_command_line(people, run):
+    arguments = ("anonymize", "people.csv", "-k", 4, *ROLES, "--report", "r.html", "--force", "-q")
+    run(*arguments, "-o", "a.csv", "--method", "anytime", "--time-limit", 0.5, "--write-job", "job.yaml")
+    assert "random_state" in (people / "job.yaml").read_text()
+    assert "may give somewhat other groups" in (people / "r.html").read_text()
+    run(*arguments, "-o", "b.csv", "--method", "mdav", "--refine", "anytime", "--time-limit", 0.5)
+    losses = [json.loads((people / f"{name}.csv.manifest.json").read_text())["loss"] for name in "ab"]
+    run(*arguments, "-o", "c.csv", "--method", "mdav")
+    assert max(losses) < json.loads((people / "c.csv.manifest.json").read_text())["loss"]
+    said = run(*arguments, "-o", "d.csv", "--method", "mdav", "--time-limit", 3, code=2)
+    assert "The option --time-limit must go with what can be ended at any time." in flat(said)
 
 
 def test_a_method_that_draws_at_random_gets_a_seed_that_the_job_file_repeats(people, run):

@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import math
 import re
 
 import pytest
@@ -9,6 +10,7 @@ from cli_tables import ROLES, flat
 
 import shoal
 from shoal.cli import shows
+from shoal.progress import Standing
 
 QI = ("--qi", "age,zip,income,sex")
 
@@ -113,6 +115,7 @@ def test_methods_are_compared_on_the_coordinates_of_a_release(people, run):
         else:
             assert trial["smallest"] >= trial["k"]
             assert 0 < trial["loss"] < 1
+            assert trial["gap"] > 0
             assert trial["groups"] * trial["mean"] == pytest.approx(40)
     run("anonymize", "people.csv", "-k", 5, "-o", "out.csv", *ROLES, "--method", "mdav", "-q")
     manifest = json.loads((people / "out.csv.manifest.json").read_text())
@@ -142,6 +145,28 @@ def test_mistakes_in_compare(people, run):
     assert "did you mean 'mdav'" in flat(run("compare", "people.csv", *ROLES, "--method", "mdaf", code=2))
     said = run("compare", "people.csv", *ROLES, "--method", "univariate", code=2)
     assert "At least one of the methods must be usable" in flat(said)
+
+
+def test_the_gap_is_compared_too_and_fits(people, run):
+    arguments = ("compare", "people.csv", *ROLES, "-k", 3, "-k", 10, "--time-limit", "0.2", "--seed", 1)
+    said = run(*arguments, "--method", "mondrian-v2d,anytime,auto,pcl").stdout
+    assert max(map(len, said.splitlines())) <= 80
+    assert re.search(r"auto: anytime +[\d.]+ % +[\d.,]+ % ", said)
+    none = run(*arguments, "--method", "mdav", "--bound", "none").stdout
+    assert re.search(r"mdav +[\d.]+ % +- ", none)
+    trials = json.loads(run(*arguments, "--method", "mdav,exact", "--json", "--bound", "lp").stdout)["trials"]
+    assert all(trial["gap"] >= 0 for trial in trials if not trial["error"])
+
+
+def test_a_search_is_not_warmed_up_for_a_minute(people, run, monkeypatch):
+    from shoal.release import comparison
+
+    limits, real = [], comparison.partition
+    monkeypatch.setattr(comparison, "partition", lambda *a, **o: limits.append(o["time_limit"]) or real(*a, **o))
+    run("compare", "people.csv", *ROLES, "-k", 3, "--method", "mdav,anytime", "--time-limit", 0.2)
+    assert limits == [None, comparison.WARMING]
+    run("compare", "people.csv", *ROLES, "-k", 3, "--method", "mdav", "--refine", "anytime", "--time-limit", 0.2)
+    assert limits[2:] == [comparison.WARMING]
 
 
 # --- demo ---
@@ -179,6 +204,12 @@ def test_help_has_examples_and_fits(run, monkeypatch, command):
 
 def test_version(run):
     assert run("--version").stdout == f"shoal {shoal.__version__}\n"
+
+
+def test_a_search_shows_how_it_stands():
+    assert shows.standing(0.5) == ""
+    assert shows.standing(Standing(0.5, 3.0, 0.0764, 0.2001)) == "loss 7.64 %, gap 20.1 %"
+    assert shows.standing(Standing(0.5, 3.0, 0.0764, math.inf)) == "loss 7.64 %"
 
 
 def test_losses_are_shown_with_three_digits():

@@ -5,6 +5,7 @@ import json
 import os
 import pty
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -105,6 +106,12 @@ def test_colours_and_bars_on_a_terminal_only(people):
     assert "error: " in plain
     assert "\x1b[31m" not in plain
     assert "\x1b[1;31m" not in plain
+
+
+def test_the_bar_of_a_search_shows_how_it_stands(people):
+    arguments = ("anonymize", "people.csv", "-k", "4", "-o", "out.csv", *ROLES, "--method", "anytime")
+    sent = on_a_terminal((*arguments, "--time-limit", "1.5"), people)
+    assert re.search(r"loss [\d.]+ %, gap [\d.]+ %", sent)
 
 
 def test_it_says_when_kernels_are_compiled(people, process):

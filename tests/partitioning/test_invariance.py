@@ -16,6 +16,10 @@ SEED = {"random_state": 5}
 BY_ROW = {"md", "md-mhm", "mst", "npn-mhm", "sbm"}
 # A random start permutes rows; the rounds visit groups by their first row in the end.
 BY_ROW |= {"ona", "lmas", "ona*", "ona*-gamma", "mona", "mona-2d", "mu-approx", "exact"}
+# Where a search is kicked next is drawn by row.
+BY_ROW |= {"anytime"}
+# By the clock a search would be neither quick nor reproducible.
+SEARCH = {"anytime": {"max_steps": 300}}
 
 
 def table(method, n=240, d=4, seed=0):
@@ -36,21 +40,22 @@ def test_row_order_does_not_matter_without_ties(method):
 def test_layout_and_type_of_the_input_do_not_matter(method):
     X = table(method)
     X = np.round(X * 8) / 8  # exact in float32
-    labels = shoal.partition(X, 3, method, **SEED)
+    own = SEED | SEARCH.get(method, {})
+    labels = shoal.partition(X, 3, method, **own)
     frozen = X.copy()
     frozen.setflags(write=False)
     wide = np.zeros((len(X), 2 * X.shape[1]))
     wide[:, ::2] = X
     for other in (frozen, np.asfortranarray(X), X.astype(np.float32), wide[:, ::2], X.tolist()):
-        np.testing.assert_array_equal(shoal.partition(other, 3, method, **SEED), labels)
+        np.testing.assert_array_equal(shoal.partition(other, 3, method, **own), labels)
     np.testing.assert_array_equal(
-        shoal.partition((X * 8).astype(np.int64), 3, method, **SEED), shoal.partition(X * 8, 3, method, **SEED)
+        shoal.partition((X * 8).astype(np.int64), 3, method, **own), shoal.partition(X * 8, 3, method, **own)
     )
 
 
 @pytest.mark.parametrize("method", NAMES)
 def test_threads_do_not_matter(method):
-    options = {"gamma": "best"} if method in ("v-mdav", "mdav*-gamma", "ona*-gamma") else dict(SEED)
+    options = {"gamma": "best"} if method in ("v-mdav", "mdav*-gamma", "ona*-gamma") else SEED | SEARCH.get(method, {})
     check_threads(table(method), 4, method, **options)
 
 
@@ -63,9 +68,10 @@ def test_threads_do_not_matter_for_median_cuts_of_many_records():
 @pytest.mark.parametrize("method", NAMES)
 def test_four_callers_at_once(method):
     tables = [table(method, seed=seed) for seed in range(4)]
-    alone = [shoal.partition(X, 3, method, **SEED) for X in tables]
+    own = SEED | SEARCH.get(method, {})
+    alone = [shoal.partition(X, 3, method, **own) for X in tables]
     with ThreadPoolExecutor(4) as threads:
-        together = list(threads.map(lambda X: shoal.partition(X, 3, method, **SEED), tables * 3))
+        together = list(threads.map(lambda X: shoal.partition(X, 3, method, **own), tables * 3))
     for a, b in zip(alone * 3, together, strict=True):
         np.testing.assert_array_equal(a, b)
 
@@ -92,7 +98,7 @@ def test_after_fork():
 def test_no_method_writes_to_its_input(method, d):
     X = np.random.default_rng(9).normal(size=(28, 1 if method == "univariate" else d))
     before = X.copy()
-    shoal.partition(X, 3, method, **SEED)
+    shoal.partition(X, 3, method, **SEED, **SEARCH.get(method, {}))
     np.testing.assert_array_equal(X, before)
 
 
@@ -101,6 +107,6 @@ def test_no_refinement_writes_to_its_input(name):
     X = np.random.default_rng(9).normal(size=(28, 1))
     labels = shoal.partition(X, 3, "mdav")
     before = X.copy(), labels.copy()
-    shoal.refine(X, labels, 3, name)
+    shoal.refine(X, labels, 3, name, **SEARCH.get(name, {}))
     np.testing.assert_array_equal(X, before[0])
     np.testing.assert_array_equal(labels, before[1])

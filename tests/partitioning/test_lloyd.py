@@ -89,11 +89,7 @@ def test_auto_is_never_worse_than_mdav(name, benchmark_table):
 
 
 def test_auto_takes_the_time_it_is_given():
-    chosen = [choose(20_000, 10, 5, seconds).method for seconds in (0.05, 0.5, 10, 60, 10_000)]
-    assert len(set(chosen)) >= 4
+    chosen = [choose(20_000, 10, 5, seconds).method for seconds in (0.05, 0.5, 3, 60)]
+    assert chosen == ["mondrian-v2d", "mona-2d", "ona*", "anytime"]
     assert choose(10, 1, 2).method == "univariate"
     assert choose(5_000_000, 20, 3, 60).method == "mondrian-v2d"
-    with pytest.raises(shoal.ShoalError, match="time_limit"):
-        shoal.partition(gaussian(), 3, "mdav", time_limit=3)
-    with pytest.raises(shoal.ShoalError, match="positive number of seconds"):
-        shoal.partition(gaussian(), 3, time_limit=0)

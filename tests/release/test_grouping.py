@@ -10,6 +10,7 @@ import shoal
 from invariants import check_partition, same_groups
 from shoal import Plan
 from shoal.errors import DataError
+from shoal.partitioning.choice import choose
 from shoal.progress import throttled
 from shoal.release import grouping
 from shoal.release.grouping import Demands, group, in_words, merged, settled
@@ -166,7 +167,7 @@ def test_the_method_that_is_said_is_the_one_that_is_run(monkeypatch):
 
     def partition(X, k, method, **options):
         run.append(method)
-        return real(X, k, "mdav", **{**options, "time_limit": None})
+        return real(X, k, "mdav")
 
     monkeypatch.setattr(grouping, "partition", partition)
     rng = np.random.default_rng(0)
@@ -177,6 +178,57 @@ def test_the_method_that_is_said_is_the_one_that_is_run(monkeypatch):
         release = shoal.anonymize(table, k=3, stratum=["stratum"], **fields)
         assert len(run) == 3
         assert {release.blocks[0].method.partition(" ")[0]} == set(run)
+
+
+# --- limits ---
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """Return a list of what `partition` is given, as (rows, method, keywords)."""
+    seen = []
+    real = grouping.partition
+
+    def partition(X, k, method, **options):
+        seen.append((len(X), method, options))
+        return real(X, k, "mdav")
+
+    monkeypatch.setattr(grouping, "partition", partition)
+    return seen
+
+
+def test_strata_share_time_and_steps_by_their_rows(calls):
+    X, strata = np.random.default_rng(0).normal(size=(100, 2)), np.repeat([0, 1], [75, 25])
+    group(X, plan_of(method="anytime", time_limit=8, options={"max_steps": 1000}), Demands(strata))
+    assert [(rows, o["time_limit"], o["max_steps"]) for rows, _, o in calls] == [(75, 6, 750), (25, 2, 250)]
+    calls.clear()
+    group(X, plan_of(method="anytime", time_limit=8, options={"max_steps": 1000}), Demands())
+    assert [(rows, o["time_limit"], o["max_steps"]) for rows, _, o in calls] == [(100, 8, 1000)]
+
+
+def test_auto_leaves_its_steps_a_guard_and_a_seed_to_every_stratum(calls):
+    X, strata = np.random.default_rng(0).normal(size=(1000, 2)), np.repeat([0, 1], [600, 400])
+    for limit in (None, 30.0):
+        calls.clear()
+        chosen, why = settled(Plan.of(time_limit=limit), 1000, 2, Demands(strata))
+        assert (chosen.method, chosen.random_state, chosen.time_limit) == ("anytime", 0, limit)
+        assert "kicks" in why
+        group(X, chosen, Demands(strata))
+        assert [(rows, method) for rows, method, _ in calls] == [(600, "anytime"), (400, "anytime")]
+        (_, _, first), (_, _, second) = calls
+        # As many kicks for each record in either of them.
+        assert first["max_steps"] / 600 == pytest.approx(second["max_steps"] / 400, rel=0.01)
+        assert (first["time_limit"], second["time_limit"]) == ((None, None) if limit is None else (18, 12))
+        expected = choose(600, 2, 5, None if limit is None else 18.0)
+        assert first["max_steps"] == expected.options["max_steps"]
+    assert settled(Plan.of(random_state=4), 1000, 2, Demands())[0].random_state == 4
+
+
+def test_blocks_and_units_share_the_time():
+    demands = Demands(units=np.arange(100) // 2)
+    assert settled(plan_of(method="anytime", time_limit=8), 100, 2, demands, blocks=2)[0].time_limit == 2
+    assert settled(Plan.of(time_limit=8), 100, 2, Demands(), blocks=2)[0].time_limit == 4
+    assert settled(Plan.of(time_limit=8), 100, 1, Demands())[0].time_limit is None  # univariate has no use for it
 
 
 def test_options_of_a_method_that_is_not_named_are_refused():

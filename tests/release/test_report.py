@@ -242,6 +242,22 @@ def test_without_an_audit_nothing_is_called_passed():
     assert "Checks passed" not in html
 
 
+def test_how_far_from_the_best_possible(page):
+    assert "best possible" not in page.text
+    text = Page(render(facts_of(gap="at most 5 % above the best possible", nearness="It is proven."))).text
+    assert "of the variation of the quasi-identifiers; at most 5 % above the best possible" in text
+    assert "All attributes together lost 12.3 %. It is proven." in text
+    assert "proven to be the best possible" in render(facts_of(gap="none: proven", nearness="x"))
+    assert "not known" not in render(facts_of(gap="not known with weights"))
+
+
+def test_a_limit_of_time_is_said_where_it_matters(page):
+    assert "The same plan on the same data gives the same release." in page.text
+    text = Page(render(facts_of(by_clock=True))).text
+    assert "gives the same release" not in text
+    assert "may give somewhat other groups" in text
+
+
 def test_warnings_and_limits_are_shown():
     text = Page(render(facts_of(warnings=("Rows keep their order.",), limits=("Something else.",)))).text
     assert "Weakens the protection. Rows keep their order." in text

@@ -115,6 +115,7 @@ def anonymize(
     option: o.MethodOption = None,
     refine: o.Refine = None,
     time_limit: o.TimeLimit = None,
+    bound: o.Bound = None,
     seed: o.Seed = None,
     jobs: o.Jobs = None,
     shuffle: Shuffle = None,

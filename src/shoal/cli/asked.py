@@ -32,6 +32,7 @@ SINGLE = {
     "method": "method",
     "refine": "refine",
     "time_limit": "time_limit",
+    "bound": "bound",
     "seed": "random_state",
     "jobs": "n_jobs",
     "shuffle": "shuffle",

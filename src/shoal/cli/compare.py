@@ -27,7 +27,10 @@ EXAMPLES = """
 
 [cyan]shoal compare --job job.yaml -k 3 -k 5 --json > comparison.json[/cyan]
 
-[dim]Nothing is released. The loss is SSE / SST on the coordinates that a release would be made from.[/dim]
+[cyan]shoal compare people.csv -k 5 --method 'ona*' --method anytime --time-limit 20 --bound lp[/cyan]
+
+[dim]Nothing is released. The loss is SSE / SST on the coordinates that a release would be made from, and the gap says
+by how much it is above the best possible at most.[/dim]
 """
 DEFAULT = ("mdav", "mondrian-v2d", "mdav*", "ona*", "auto")
 
@@ -71,6 +74,7 @@ def compare(
     small_strata: o.SmallStrata = None,
     refine: o.Refine = None,
     time_limit: o.TimeLimit = None,
+    bound: o.Bound = None,
     seed: o.Seed = None,
     jobs: o.Jobs = None,
     job: o.Job = None,
@@ -139,20 +143,23 @@ def _trials(shell: Shell, where: str, how: dict[str, str], plan: Any, names: lis
 
 def _table(trials: list[Trial]) -> Table:
     table = shows.plain_table(
-        "k", "method", "loss", "seconds", "groups", "sizes", numbers=("k", "loss", "seconds", "groups")
+        *("k", "method", "loss", "gap", "seconds", "groups", "sizes"),
+        numbers=("k", "loss", "gap", "seconds", "groups"),
     )
     best = {k: min((t.loss for t in trials if t.k == k and t.loss is not None), default=None) for k in _ks(trials)}
     for at, trial in enumerate(trials):
         first = at == 0 or trials[at - 1].k != trial.k
         last = at + 1 == len(trials) or trials[at + 1].k != trial.k
-        name = trial.method if trial.chosen == trial.method else f"{trial.method}: {trial.chosen}"
+        # What auto stood for, without its options, for which there is no room.
+        name = trial.method if trial.method != "auto" else f"auto: {trial.chosen.partition(' ')[0].rstrip(',')}"
         if trial.loss is None or trial.seconds is None:
-            table.add_row(str(trial.k) if first else "", name, "-", "-", "-", "-", end_section=last, style="dim")
+            table.add_row(str(trial.k) if first else "", name, *["-"] * 5, end_section=last, style="dim")
             continue
         table.add_row(
             str(trial.k) if first else "",
             name,
             Text(shows.percent(trial.loss), style="bold green" if trial.loss == best[trial.k] else ""),
+            "-" if trial.gap is None else shows.gap_percent(trial.gap),
             f"{trial.seconds:.2f}",
             f"{trial.groups:,}",
             f"{trial.smallest} to {trial.largest}, mean {trial.mean:.1f}",

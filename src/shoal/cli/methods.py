@@ -73,6 +73,8 @@ def _in_full(method: Method) -> list[Any]:
             ("uses several threads", method.parallel),
             ("one coordinate only", method.univariate),
             ("draws at random: --seed", method.random),
+            ("can be ended at any time: --time-limit", method.timed),
+            ("proven to be optimal", method.optimal),
         )
         if holds
     ]
@@ -86,7 +88,7 @@ def _in_full(method: Method) -> list[Any]:
 
 def _facts(one: Method | Refinement) -> dict[str, Any]:
     facts: dict[str, Any] = {"name": one.name, "summary": one.summary, "paper": one.paper}
-    for trait in ("cost", "parallel", "univariate", "random"):
+    for trait in ("cost", "parallel", "univariate", "random", "timed", "optimal"):
         if hasattr(one, trait):
             facts[trait] = getattr(one, trait)
     facts["options"] = [

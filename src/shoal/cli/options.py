@@ -169,13 +169,29 @@ MethodOption = Annotated[
 Refine = Annotated[
     One,
     typer.Option(
-        "--refine", metavar="R", help="tfrp2, decompose-shrink or ona-rounds afterwards.", rich_help_panel=GROUPS
+        "--refine",
+        metavar="R",
+        help="tfrp2, decompose-shrink, ona-rounds or anytime afterwards.",
+        rich_help_panel=GROUPS,
     ),
 ]
 TimeLimit = Annotated[
     float | None,
     typer.Option(
-        "--time-limit", metavar="S", help="Seconds that the method auto may take (10).", rich_help_panel=GROUPS
+        "--time-limit",
+        metavar="S",
+        help="Seconds that auto (10), anytime (60) or exact (600) may take.",
+        rich_help_panel=GROUPS,
+    ),
+]
+Bound = Annotated[
+    One,
+    typer.Option(
+        "--bound",
+        metavar="HOW",
+        help="How far from the best possible: [cyan]quick[/cyan] (default), [cyan]lp[/cyan] (slower, far better), "
+        "[cyan]none[/cyan].",
+        rich_help_panel=GROUPS,
     ),
 ]
 Seed = Annotated[

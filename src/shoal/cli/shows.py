@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from rich import box
 from rich.table import Table
 from rich.text import Text
+
+from shoal.progress import Standing
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -89,6 +92,8 @@ def summary(release: Release, files: Sequence[str], seconds: float) -> Table:
     rows.append(("rows", f"{found.rows:,} in {found.classes:,} groups{dropped}"))
     rows.append(("k", held(release)))
     rows.append(("loss", Text(f"{percent(release.loss)} of the variation") + worst(release)))
+    if release.plan.bound != "none":
+        rows.append(("gap", nearness(release)))
     rows.append(("method", " / ".join(dict.fromkeys(f"{b.method}: {b.why}" for b in release.blocks))))
     for at, name in enumerate(files):
         rows.append(("files" if at == 0 else "", Text(name, style="bold")))
@@ -106,6 +111,14 @@ def held(release: Release) -> Text:
     else:
         words = f"{plan.k} wanted, {found.k} held"
     return Text(words, style="green")
+
+
+def nearness(release: Release) -> Text:
+    """Return how far the loss is from the best possible, at most."""
+    from shoal.release.bounds import in_short, rough
+
+    words = Text(in_short(release).replace("\N{NO-BREAK SPACE}", " "))
+    return words.append("; a rough bound (--bound lp)", style="dim") if rough(release) else words
 
 
 def worst(release: Release, most: int = 3) -> Text:
@@ -130,16 +143,34 @@ def bars(shell: Shell) -> Iterator[Callable[[str], Callable[[float], None] | Non
         return
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = (TextColumn("{task.description:<8}"), BarColumn(30), TextColumn("{task.percentage:>3.0f} %"))
+    columns = (
+        *(TextColumn("{task.description:<8}"), BarColumn(30), TextColumn("{task.percentage:>3.0f} %")),
+        TextColumn("{task.fields[standing]}", style="dim"),
+    )
     # What goes to the same terminal is printed above the bars; what goes to a file must not be diverted.
     both = shell.out.is_terminal
     with Progress(*columns, TimeElapsedColumn(), console=shell.err, transient=True, redirect_stdout=both) as progress:
 
         def start(what: str) -> Callable[[float], None]:
-            task = progress.add_task(what, total=1.0)
-            return lambda fraction: progress.update(task, completed=fraction)
+            task = progress.add_task(what, total=1.0, standing="")
+            return lambda fraction: progress.update(task, completed=fraction, standing=standing(fraction))
 
         yield start
+
+
+def standing(fraction: float) -> str:
+    """Return the loss and the gap of a search that tells them, else nothing."""
+    if not isinstance(fraction, Standing):
+        return ""
+    gap = f", gap {gap_percent(fraction.gap)}" if isfinite(fraction.gap) else ""
+    return f"loss {percent(fraction.loss)}{gap}"
+
+
+def gap_percent(gap: float) -> str:
+    """Return a gap in per cent, rounded up."""
+    from shoal.release.bounds import at_most
+
+    return at_most(gap).replace("\N{NO-BREAK SPACE}", " ")
 
 
 @contextmanager

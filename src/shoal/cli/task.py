@@ -102,10 +102,13 @@ def check_method(plan: Plan) -> None:
 
 
 def _seeded(plan: Plan) -> Plan:
-    """Return the plan with a seed where a method draws at random, so that the job file gives the same again."""
-    from shoal.partitioning.registry import find
+    """Return the plan with a seed where something is drawn at random, so that the job file gives the same again."""
+    from shoal.partitioning.registry import find, find_refinement
 
-    drawn = plan.method != "auto" and find(plan.method).random
+    # The seed of auto is 0 where none is given.
+    drawn = plan.method != "auto" and (
+        find(plan.method).random or (plan.refine is not None and find_refinement(plan.refine).random)
+    )
     if drawn and plan.random_state is None:
         import secrets
 

@@ -5,47 +5,83 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 # Seconds of one core on ordinary tables: for each n^1.5 d of one run of ONA*, each n^1.5 (d + 8) of MONA with rho =
-# 0.5, and each n^2 (d + 8) / k of pcl. Many independent columns, where an index helps least, take ONA* several times as
-# long.
-# All 21 gain factors cost about 18 runs, as the starts are cheaper than the rounds.
+# 0.5, and each k^1.6 (d + 8) of a kick of the search. Many independent columns, where an index helps least, take ONA*
+# several times as long.
 ONA_STAR_SECONDS = 4e-8
+MDAV_SECONDS = 1.5e-8
 MONA_SECONDS = 3e-9
-PCL_SECONDS = 5e-8
-RUNS_OF_BEST = 18
+KICK_SECONDS = 1.7e-7
 PATIENCE = 60.0
+# Kicks for each k records: what is enough if nobody asks for more, what must be possible for a search to pay, and
+# what is hardly worth exceeding.
+KICKS, FEWEST_KICKS, MOST_KICKS = 100, 20, 20_000
 # Up to so many records the optimum is found within so many seconds.
 EXACT_RECORDS = 30
 EXACT_SECONDS = 20.0
 
 
 class Choice(NamedTuple):
-    """What `auto` chose, and why."""
+    """What `auto` chose, and why.
+
+    Attributes
+    ----------
+    method : str
+    options : {name: value}
+    reason : str
+    seconds : float or None
+        After which a search is ended even if it has not made all of its steps.
+    """
 
     method: str
     options: dict[str, Any]
     reason: str
+    seconds: float | None = None
 
 
-def choose(n: int, d: int, k: int, seconds: float = PATIENCE) -> Choice:
+def quick_start(n: int, d: int, seconds: float) -> tuple[str, dict[str, Any]]:
+    """Return the method, with its options, that makes the best start of a search within about `seconds`."""
+    if d == 1:
+        return "univariate", {}
+    # Better starts are overtaken at once.
+    if MDAV_SECONDS * n**1.5 * d <= seconds:
+        return "mdav", {}
+    if MONA_SECONDS * n**1.5 * (d + 8) <= 2 * seconds:
+        return "mona-2d", {}
+    return "mondrian-v2d", {"whole": "2k-1"}
+
+
+def choose(n: int, d: int, k: int, seconds: float | None = None, patience: float = PATIENCE) -> Choice:
     """Choose the method of least expected loss that ends within about `seconds` on one core.
+
+    By estimates and not by the clock, so that the choice, and what it gives, is the same on every machine.
 
     Parameters
     ----------
     n, d, k : int
         Records, coordinates, least group size.
-    seconds : float
+    seconds : float or None
+        To be used as well as possible. None: what takes longer than `patience` is not chosen, but a search is not
+        longer than it need be.
+    patience : float
     """
+    limit = patience if seconds is None else seconds
     if d == 1:
         return Choice("univariate", {}, "a single coordinate has an exact optimum")
-    if n <= EXACT_RECORDS and seconds >= EXACT_SECONDS:
+    if n <= EXACT_RECORDS and limit >= EXACT_SECONDS:
         return Choice("exact", {}, f"{n} records are few enough to prove the optimum")
     once = ONA_STAR_SECONDS * n**1.5 * d
-    if PCL_SECONDS * n * n * (d + 8) / k <= seconds:
-        return Choice("pcl", {}, f"{n} records are few enough for exact assignment rounds")
-    if once * RUNS_OF_BEST <= seconds:
-        return Choice("ona*-gamma", {"gamma": "best"}, f"{n} records are few enough to try all gain factors")
-    if once <= seconds:
+    kicks = _kicks_of_each(n, d, k, limit - once, KICKS if seconds is None else MOST_KICKS)
+    if kicks >= FEWEST_KICKS:
+        reason = f"{n} records leave time for a search of {kicks} kicks for every {k} of them"
+        return Choice("anytime", {"max_steps": n // k * kicks}, reason, seconds)
+    if once <= limit:
         return Choice("ona*", {}, f"{n} records leave time for one run of rounds over the whole table")
-    if MONA_SECONDS * n**1.5 * (d + 8) <= seconds:
+    if MONA_SECONDS * n**1.5 * (d + 8) <= limit:
         return Choice("mona-2d", {}, f"{n} records are too many for rounds over the whole table")
     return Choice("mondrian-v2d", {"whole": "2k-1"}, f"{n} records leave time for median cuts only")
+
+
+def _kicks_of_each(n: int, d: int, k: int, seconds: float, most: int) -> int:
+    """Return how many kicks for every k records fit into the time, at most `most`."""
+    each = KICK_SECONDS * k**1.6 * (d + 8) * max(1, n // k)
+    return min(most, int(max(0.0, seconds) / each))

@@ -23,6 +23,8 @@ SCALABLE = "Thaeter, Reischuk (2021), SECRYPT"
 
 SEBE = "Domingo-Ferrer, Sebé, Solanas (2008), Computers and Mathematics with Applications 55"
 
+OWN = "our own; see the page on how the search works"
+
 NEAR_LINEAR = "near-linear time where the index prunes, O(n^2 d{}) at worst; O(n d) memory"
 
 
@@ -84,7 +86,7 @@ def _checked(kind: str, owner: Method | Refinement, given: Mapping[str, Any]) ->
 
 def _option_hint(name: str, known: Mapping[str, Option]) -> str:
     everything: tuple[Method | Refinement, ...] = (*METHODS, *REFINEMENTS)
-    owners = [one.name for one in everything if any(option.name == name for option in one.options)]
+    owners = dict.fromkeys(one.name for one in everything if any(option.name == name for option in one.options))
     if owners:
         return f"{name!r} is an option of {', '.join(repr(owner) for owner in owners)}."
     return near_names(name, list(known), f"its options: {', '.join(known)}.") if known else "it has none."
@@ -110,6 +112,10 @@ class Method:
         Whether it takes a single coordinate only.
     random : bool
         Whether it draws at random, so that `random_state` matters.
+    timed : bool
+        Whether `time_limit` ends it.
+    optimal : bool
+        Whether what it returns is proven to have the least loss.
     """
 
     name: str
@@ -121,6 +127,8 @@ class Method:
     parallel: bool = False
     univariate: bool = False
     random: bool = False
+    timed: bool = False
+    optimal: bool = False
 
     def load(self) -> Callable[..., Any]:
         """Return the function ``f(X, k, *, report, **options) -> labels``."""
@@ -158,6 +166,14 @@ def _gamma(default: float) -> Option:
 
 
 _N_INIT = Option("n_init", 10, "how many random starts are tried; the best is kept", least=1, whole=True)
+_MAX_STEPS = Option(
+    "max_steps",
+    "none",
+    "how many kicks are made at most, over all chains: the result is then reproducible",
+    choices=("none",),
+    least=0,
+    whole=True,
+)
 _RHO = Option("rho", 0.5, "parts of at most n^rho records are left to ONA*", least=0.0, most=1.0)
 
 METHODS: tuple[Method, ...] = (
@@ -324,6 +340,7 @@ METHODS: tuple[Method, ...] = (
         "O(n log n + n k) time, O(n) memory",
         "paths:univariate",
         univariate=True,
+        optimal=True,
     ),
     Method(
         "mondrian",
@@ -424,11 +441,24 @@ METHODS: tuple[Method, ...] = (
         "approximation:mu_approx",
     ),
     Method(
+        "anytime",
+        "local search with exact costs, kicked again and again: the lowest loss for the time that it is given",
+        OWN,
+        "as long as it may, and time a kick that does not depend on n; O(n (d + k)) memory",
+        "anytime:anytime",
+        (_MAX_STEPS,),
+        parallel=True,
+        random=True,
+        timed=True,
+    ),
+    Method(
         "exact",
-        "the proven optimum for few records: 30, or fewer than 3k up to 62; any number in one coordinate",
-        "set partitioning by column generation, exact pricing and search",
-        "exponential time at worst, seconds for 30 records",
+        "the proven optimum: of 30 records always, of thousands for k = 2 and hundreds for k = 3 mostly, or an error",
+        "set partitioning by column generation, exact pricing, cuts and search",
+        "exponential time at worst: seconds for 30 records, at most ten minutes for more",
         "exact:exact",
+        timed=True,
+        optimal=True,
     ),
 )
 
@@ -443,6 +473,8 @@ class Refinement:
     function : str
         ``module:function`` within this package.
     options : tuple of Option
+    parallel, random, timed : bool
+        As those of a :class:`Method`.
     """
 
     name: str
@@ -450,6 +482,9 @@ class Refinement:
     paper: str
     function: str
     options: tuple[Option, ...] = ()
+    parallel: bool = False
+    random: bool = False
+    timed: bool = False
 
     def load(self) -> Callable[..., Any]:
         """Return the function ``f(X, k, labels, *, report, **options) -> labels``."""
@@ -489,6 +524,16 @@ REFINEMENTS: tuple[Refinement, ...] = (
         f"{THAETER}, algorithms 15 to 17",
         "refine:ona_rounds",
     ),
+    Refinement(
+        "anytime",
+        "the search of the method of that name, from the partition that is given",
+        OWN,
+        "anytime:refine_anytime",
+        (_MAX_STEPS,),
+        parallel=True,
+        random=True,
+        timed=True,
+    ),
 )
 
 
@@ -505,7 +550,7 @@ def refinements() -> tuple[Refinement, ...]:
     --------
     >>> import shoal
     >>> [refinement.name for refinement in shoal.refinements()]
-    ['tfrp2', 'decompose-shrink', 'ona-rounds']
+    ['tfrp2', 'decompose-shrink', 'ona-rounds', 'anytime']
     """
     return REFINEMENTS
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shoal.errors import OptionError
+from shoal.partitioning.registry import find
 from shoal.plan import Plan
 from shoal.progress import Progress, part
 from shoal.release.coordinates import Coordinates
@@ -25,6 +26,7 @@ class Block(NamedTuple):
     labels: Array  # int64[n], in the order of the table that came in
     method: str
     why: str
+    optimal: bool = False  # whether no partition that satisfies the demands loses less
 
 
 def partitioned(
@@ -37,9 +39,12 @@ def partitioned(
         X = coordinates.together(own)
         told = part(report, at / len(sets), (at + 1) / len(sets))
         n, d = X.shape
-        chosen, why = settled(plan, n, d, demands)
+        chosen, why = settled(plan, n, d, demands, len(sets))
         columns = tuple(name for attribute in attributes if attribute.name in own for name in attribute.columns)
-        blocks.append(Block(tuple(own), columns, group(X, chosen, demands, told), in_words(chosen), why))
+        labels = group(X, chosen, demands, told)
+        # Merging groups afterwards, for units and equal records, does not keep an optimum.
+        optimal = find(chosen.method).optimal and demands.units is None and not demands.together
+        blocks.append(Block(tuple(own), columns, labels, in_words(chosen), why, optimal))
     return blocks
 
 

@@ -5,15 +5,19 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from math import isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from shoal.errors import ShoalError
+from shoal.measure.bounds import gap
+from shoal.partitioning.registry import find, find_refinement
 from shoal.partitioning.run import partition
 from shoal.plan import Plan
 from shoal.progress import Progress, part, silent
 from shoal.release.blocks import Block
+from shoal.release.bounds import bound_of
 from shoal.release.coordinates import Coordinates
 from shoal.release.grouping import Demands, settled
 from shoal.release.losses import losses
@@ -22,6 +26,8 @@ from shoal.release.preparation import Prepared, prepare
 Array = np.ndarray[Any, Any]
 # Runs of fewer seconds are made twice, and the shorter one counts.
 SHORT = 1.0
+# Seconds of a search that is made only to have its kernels ready.
+WARMING = 0.01
 
 
 class Trial(NamedTuple):
@@ -35,6 +41,8 @@ class Trial(NamedTuple):
         What ``auto`` stood for; otherwise the method.
     loss : float or None
         SSE / SST over all quasi-identifiers; None if the method cannot be used.
+    gap : float or None
+        By how much that is above the best possible at most, as a fraction of it; None if nothing is known.
     seconds : float or None
         Of partitioning alone, without compiling.
     groups : int or None
@@ -49,6 +57,7 @@ class Trial(NamedTuple):
     k: int
     chosen: str
     loss: float | None = None
+    gap: float | None = None
     seconds: float | None = None
     groups: int | None = None
     smallest: int | None = None
@@ -89,17 +98,36 @@ def compare(
     for at, k in enumerate(ks):
         prepared = prepare(native, _planned(plan, plan.method, k), text=text, decimal=decimal)
         coordinates = prepared.embedded()
+        trials: list[Trial] = []
+        best: tuple[float, list[Block]] | None = None
         for place, method in enumerate(methods, at * len(methods)):
-            yield _trial(prepared, coordinates, method, part(progress, place / count, (place + 1) / count))
+            trial, blocks = _trial(prepared, coordinates, method, part(progress, place / count, (place + 1) / count))
+            trials.append(trial)
+            if trial.loss is not None and (best is None or trial.loss < best[0]):
+                best = trial.loss, blocks
+        bound = None
+        if best is not None:
+            bound = bound_of(coordinates, best[1], prepared.plan, prepared.weights, best[0])
+        for trial in trials:
+            yield trial._replace(gap=_gap(trial.loss, bound))
+
+
+def _gap(loss: float | None, bound: float | None) -> float | None:
+    if loss is None or bound is None:
+        return None
+    found = gap(loss, bound)
+    return found if isfinite(found) else None
 
 
 def _planned(plan: Plan, method: str, k: int) -> Plan:
     options = plan.options if method == plan.method else {}
-    limit = plan.time_limit if method == "auto" else None
+    timed = method == "auto" or find(method).timed or (plan.refine is not None and find_refinement(plan.refine).timed)
+    limit = plan.time_limit if timed else None
     return plan.model_copy(update={"k": k, "method": method, "options": options, "time_limit": limit})
 
 
-def _trial(prepared: Prepared, coordinates: Coordinates, method: str, progress: Progress) -> Trial:
+def _trial(prepared: Prepared, coordinates: Coordinates, method: str, progress: Progress) -> tuple[Trial, list[Block]]:
+    """Return the trial of one method, without its gap, and its groups."""
     plan = _planned(prepared.plan, method, prepared.plan.k)
     try:
         _warm_up(coordinates, plan, prepared.demands)
@@ -109,20 +137,21 @@ def _trial(prepared: Prepared, coordinates: Coordinates, method: str, progress: 
             blocks, again = _timed(prepared, coordinates, plan, progress)
             seconds = min(seconds, again)
     except ShoalError as error:
-        return Trial(method, plan.k, method, error=str(error))
+        return Trial(method, plan.k, method, error=str(error)), []
     labels = {name: block.labels for block in blocks for name in block.attributes}
     sizes = np.concatenate([np.bincount(block.labels) for block in blocks])
-    return Trial(
+    trial = Trial(
         method,
         plan.k,
         " / ".join(dict.fromkeys(block.method for block in blocks)),
-        losses(coordinates, labels, prepared.weights).total,
-        seconds,
-        len(sizes),
-        int(sizes.min()),
-        int(sizes.max()),
-        float(sizes.mean()),
+        loss=losses(coordinates, labels, prepared.weights).total,
+        seconds=seconds,
+        groups=len(sizes),
+        smallest=int(sizes.min()),
+        largest=int(sizes.max()),
+        mean=float(sizes.mean()),
     )
+    return trial, blocks
 
 
 def _timed(prepared: Prepared, coordinates: Coordinates, plan: Plan, progress: Progress) -> tuple[list[Block], float]:
@@ -140,6 +169,10 @@ def _warm_up(coordinates: Coordinates, plan: Plan, demands: Demands) -> None:
     few = np.ascontiguousarray(X[: max(4 * plan.k, 30)])
     if method == "exact":
         return
+    timed = find(method).timed or (plan.refine is not None and find_refinement(plan.refine).timed)
+    limit = WARMING if timed else None
     # What is wrong with the method is said when it is run on the whole table, block by block.
     with suppress(ShoalError):
-        partition(few, plan.k, method, refine=plan.refine, random_state=0, n_jobs=plan.n_jobs, **options)
+        partition(
+            few, plan.k, method, refine=plan.refine, time_limit=limit, random_state=0, n_jobs=plan.n_jobs, **options
+        )

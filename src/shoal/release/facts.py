@@ -6,6 +6,8 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 import shoal
+from shoal.partitioning.registry import find, find_refinement
+from shoal.release.bounds import in_full, in_short
 from shoal.release.flags import FLAGS
 from shoal.release.manifest import versions
 from shoal.release.report import Check, Column, Facts, File
@@ -52,6 +54,9 @@ def facts_of(release: Release) -> Facts:
         unit=plan.unit,
         k_blocks=plan.k if several else None,
         loss=release.loss,
+        gap=in_short(release),
+        nearness=in_full(release),
+        by_clock=by_the_clock(plan),
         loss_by_attribute=tuple(release.losses.by_attribute.items()),
         dropped=_dropped(release),
         missing_rule=MISSING[plan.missing],
@@ -148,9 +153,18 @@ def _notes(release: Release) -> tuple[str, ...]:
         notes.append("Rows are published in a random order that is kept nowhere; another run has another order.")
     else:
         notes.append("Rows are published in their original order, which may itself tell something (shuffle=True).")
-    if plan.time_limit is not None:
+    if plan.time_limit is not None and plan.method == "auto":
         notes.append("The method was chosen by the time it may take.")
     return tuple(notes)
+
+
+def by_the_clock(plan: Plan) -> bool:
+    """Return whether the clock may have ended a search, so that the same plan may give other groups."""
+    refined = plan.refine is not None and find_refinement(plan.refine).timed
+    if plan.method == "auto":
+        return refined or plan.time_limit is not None
+    searched = find(plan.method).timed and find(plan.method).random
+    return refined or (searched and (plan.time_limit is not None or plan.options.get("max_steps", "none") == "none"))
 
 
 def python_lines(plan: Plan, name: str | None) -> str:

@@ -29,6 +29,7 @@ FLAGS = {
     "options": "--option",
     "refine": "--refine",
     "time_limit": "--time-limit",
+    "bound": "--bound",
     "random_state": "--seed",
     "n_jobs": "--jobs",
     "shuffle": "--shuffle",

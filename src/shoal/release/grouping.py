@@ -15,6 +15,7 @@ import numpy as np
 from shoal.errors import DataError
 from shoal.partitioning.choice import choose
 from shoal.partitioning.pool import numbered
+from shoal.partitioning.registry import find, find_refinement
 from shoal.partitioning.run import partition, resolve
 from shoal.plan import Plan
 from shoal.progress import Progress, part, silent
@@ -64,28 +65,60 @@ def group(X: Array, plan: Plan, demands: Demands, report: Progress = silent) -> 
         rows = order[start:stop]
         told = part(report, start / len(X), stop / len(X))
         units = None if demands.units is None else np.unique(demands.units[rows], return_inverse=True)[1]
-        own = _one_stratum(X if len(rows) == len(X) else X[rows], plan, units, demands.together, told)
+        own = X if len(rows) == len(X) else X[rows]
+        own = _one_stratum(own, _shared(plan, len(rows) / len(X)), units, demands.together, told)
         labels[rows] = own + count
         count += int(own.max()) + 1
     return numbered(labels)
 
 
-def settled(plan: Plan, n: int, d: int, demands: Demands) -> tuple[Plan, str]:
-    """Return the plan with the method that `auto` stands for, and why.
+def patience(n: int) -> float:
+    """Return how many seconds the work on n rows may take if the plan does not say."""
+    return PATIENCE + PATIENCE_A_ROW * n
 
-    One method serves all strata: the one for the largest, in the share of the time that its rows are of all.
+
+def settled(plan: Plan, n: int, d: int, demands: Demands, blocks: int = 1) -> tuple[Plan, str]:
+    """Return the plan with the method that `auto` stands for, its share of the time, and why.
+
+    One method serves all strata: the one for the largest, in the share of the time that its rows are of all. Limits of
+    time and steps are those of the whole table.
+
+    Parameters
+    ----------
+    plan : Plan
+    n, d : int
+        Rows and coordinates.
+    demands : Demands
+    blocks : int
+        Partitions that have to share the time, besides that of units.
     """
+    runs = blocks * (1 if demands.units is None else 2)
+    limit = None if plan.time_limit is None else plan.time_limit / runs
     if plan.method != "auto":
-        return plan, "the plan asks for it"
+        return plan.model_copy(update={"time_limit": limit}), "the plan asks for it"
     if plan.options:
         resolve("auto", plan.options, plan.refine, plan.time_limit, (n, d), plan.k)  # says why they are refused
-    limit = PATIENCE + PATIENCE_A_ROW * n if plan.time_limit is None else plan.time_limit
+    improved = plan.refine is not None and find_refinement(plan.refine).timed
     largest = n if demands.strata is None else int(np.bincount(demands.strata).max())
-    runs = 1 if demands.units is None else 2
-    choice = choose(largest, d, plan.k, limit / runs * largest / n)
-    return plan.model_copy(
-        update={"method": choice.method, "options": choice.options, "time_limit": None}
-    ), choice.reason
+    own = None if limit is None else (limit / 2 if improved else limit) * largest / n
+    choice = choose(largest, d, plan.k, own, patience(n) / runs * largest / n)
+    options = dict(choice.options)
+    if "max_steps" in options:
+        options["max_steps"] = round(options["max_steps"] * n / largest)
+    kept = limit if find(choice.method).timed or improved else None
+    seed = 0 if plan.random_state is None else plan.random_state
+    update = {"method": choice.method, "options": options, "time_limit": kept, "random_state": seed}
+    return plan.model_copy(update=update), choice.reason
+
+
+def _shared(plan: Plan, share: float) -> Plan:
+    """Return the plan with the part of its time and steps that a stratum of this share of all rows has."""
+    update: dict[str, Any] = {}
+    if plan.time_limit is not None:
+        update["time_limit"] = plan.time_limit * share
+    if isinstance(plan.options.get("max_steps"), int):
+        update["options"] = {**plan.options, "max_steps": round(plan.options["max_steps"] * share)}
+    return plan.model_copy(update=update) if share < 1 and update else plan
 
 
 def in_words(plan: Plan) -> str:

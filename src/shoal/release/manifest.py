@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from importlib import metadata
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import shoal
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from shoal.release.release import Release
 
 FORMAT = 1
-PACKAGES = ("numpy", "numba", "scipy", "scikit-learn", "narwhals", "pyarrow", "pydantic")
+PACKAGES = ("numpy", "numba", "scipy", "scikit-learn", "highspy", "narwhals", "pyarrow", "pydantic")
 
 
 def versions() -> dict[str, str]:
@@ -59,6 +60,8 @@ def manifest_of(release: Release) -> dict[str, Any]:
         "group_sizes": {str(size): count for size, count in found.sizes.items()},
         "rows": {"in": release.rows_in, "dropped": release.rows_dropped, "published": found.rows},
         "loss": release.loss,
+        "lower_bound": release.lower_bound,
+        "gap": release.gap if release.gap is not None and isfinite(release.gap) else None,
         "methods": [{"columns": list(b.columns), "method": b.method, "why": b.why} for b in release.blocks],
         "warnings": list(release.warnings),
         "seconds": {step: round(seconds, 3) for step, seconds in release.timings.items()},

@@ -101,10 +101,11 @@ class Prepared:
     def methods(self, coordinates: Coordinates) -> list[tuple[tuple[str, ...], str, str]]:
         """Return the attributes of each block, the method that is used for it, and why; or refuse the method."""
         found = []
-        for own in attribute_sets(self.attributes, self.plan):
+        sets = attribute_sets(self.attributes, self.plan)
+        for own in sets:
             n, d = coordinates.together(own).shape
             resolve(self.plan.method, self.plan.options, self.plan.refine, self.plan.time_limit, (n, d), self.plan.k)
-            chosen, why = settled(self.plan, n, d, self.demands)
+            chosen, why = settled(self.plan, n, d, self.demands, len(sets))
             found.append((tuple(own), in_words(chosen), why))
         return found
 

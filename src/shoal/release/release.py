@@ -39,6 +39,8 @@ class Release:
         What was counted on the published table.
     blocks : blocks of attributes with their partitions
     losses : Losses
+    lower_bound : float or None
+        No groups that the plan allows have a smaller loss; None if nothing is known.
     missing : {name: int}
         Missing values of each quasi-identifier.
     rows_in, rows_dropped : int
@@ -67,6 +69,7 @@ class Release:
     warnings: tuple[str, ...]
     timings: dict[str, float]
     evidence: Evidence
+    lower_bound: float | None = None
     text: bool = False
     source: Source | None = None
     written: Written | None = None
@@ -76,6 +79,17 @@ class Release:
     def loss(self) -> float:
         """Return SSE / SST over all quasi-identifiers, from 0 (nothing lost) to 1."""
         return self.losses.total
+
+    @property
+    def gap(self) -> float | None:
+        """Return by how much the loss is above the best possible at most, as a fraction of that.
+
+        0 if it is proven to be the best possible, infinity if any smaller loss may be possible, None if no bound is
+        known.
+        """
+        from shoal.measure.bounds import gap
+
+        return None if self.lower_bound is None else gap(self.loss, self.lower_bound)
 
     @property
     def k(self) -> int:

@@ -71,6 +71,8 @@ class Facts:
     unit: str | None = None  # the name of their column
     k_blocks: int | None = None  # what holds within each block of attributes, if they were grouped in blocks
     loss: float | None = None  # SSE / SST, 0 to 1
+    gap: str = ""  # how far from the best possible, in a few words
+    nearness: str = ""  # the same in sentences
     loss_by_attribute: tuple[tuple[str, float], ...] = ()
     dropped: tuple[str, ...] = ()  # sentences: which rows and columns were left out, and why
     missing_rule: str = ""  # a sentence
@@ -78,6 +80,7 @@ class Facts:
     notes: tuple[str, ...] = ()  # sentences on strata, units, weights, blocks, shuffling
     warnings: tuple[str, ...] = ()  # what weakens the protection
     limits: tuple[str, ...] = ()  # more sentences on what is not guaranteed
+    by_clock: bool = False  # whether the clock may have ended a search
     plan: str = ""  # YAML
     python: str = ""
     command: str = ""

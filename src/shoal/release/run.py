@@ -12,6 +12,7 @@ from shoal.plan import Plan
 from shoal.privacy.audit import Audit, audit, require
 from shoal.progress import Progress, part, throttled
 from shoal.release.blocks import Block, joint
+from shoal.release.bounds import bound_of
 from shoal.release.evidence import gather
 from shoal.release.losses import losses
 from shoal.release.preparation import Prepared, prepare
@@ -111,7 +112,11 @@ def carry_out(prepared: Prepared, *, progress: Progress | None = None) -> Releas
     coordinates = prepared.embedded()
     report(0.15)
     with watch("partitioning"):
-        blocks = prepared.partitioned(coordinates, plan, part(report, 0.15, 0.85))
+        blocks = prepared.partitioned(coordinates, plan, part(report, 0.15, 0.8))
+    with watch("bounding"):
+        own = {name: block.labels for block in blocks for name in block.attributes}
+        lost = losses(coordinates, own, weights)
+        bound = bound_of(coordinates, blocks, plan, weights, lost.total, part(report, 0.8, 0.85))
     with watch("publishing"):
         changed, measured = published(table, reads, blocks, weights, plan.trim)
         changed.update(prepared.merged_strata)
@@ -129,8 +134,7 @@ def carry_out(prepared: Prepared, *, progress: Progress | None = None) -> Releas
         units = demands.units if demands.units is None or order is None else demands.units[order]
         found = _audited(result, names, strata, blocks, plan, units)
     with watch("measuring"):
-        own = {name: block.labels for block in blocks for name in block.attributes}
-        lost, labels = losses(coordinates, own, weights), joint(blocks)
+        labels = joint(blocks)
         evidence = gather(measured, labels=labels, k=plan.k, X=coordinates.together())
     said = [*prepared.warnings, *kept_names(table, changed)]
     held = found.k if found.k_units is None else found.k_units
@@ -151,6 +155,7 @@ def carry_out(prepared: Prepared, *, progress: Progress | None = None) -> Releas
         audit=found,
         blocks=tuple(blocks),
         losses=lost,
+        lower_bound=bound,
         missing=prepared.missing,
         rows_in=prepared.rows_in,
         rows_dropped=prepared.rows_dropped,

@@ -1,0 +1,278 @@
+"""The anytime search: the best partition for the time that is given.
+
+1. *Start*: the best quick method.
+2. *Chains*: local search with exact costs, kicked again and again by freeing a few neighbouring groups and rebuilding
+   them (`shoal.kernels.kicks`). A step costs the same however many records there are.
+3. *Islands*: several chains from different starts, none of which sees the others.
+4. *Recombination*: all groups that good partitions had go into a memory, and the best combination of them is found
+   window by window (`shoal.partitioning.recombination`). A generation is some islands and a recombination.
+
+A table of many records is cut into regions, which are searched side by side, and cut in another way in the next round,
+so that no border stays.
+
+A partition that is at hand is valid at every moment, and a better one takes its place only after its squared error was
+computed anew by `shoal.kernels.groups`. With `max_steps` the result depends on the seed alone, not on threads or
+the clock.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+from typing import Any, Literal
+
+import numpy as np
+
+from shoal.kernels.growth import mdav_plainly
+from shoal.partitioning.bounds import neighbour_bound
+from shoal.partitioning.chains import Budget, field
+from shoal.partitioning.choice import quick_start
+from shoal.partitioning.covering import solve
+from shoal.partitioning.evolution import CYCLE, Evolution, compact, ending
+from shoal.partitioning.maximum_distance import mdav_plus
+from shoal.partitioning.paths import univariate
+from shoal.partitioning.pool import squared_error
+from shoal.partitioning.refine import split_large
+from shoal.partitioning.registry import find
+from shoal.progress import Progress, Standing, silent
+
+Array = np.ndarray[Any, Any]
+Generator = np.random.Generator
+
+log = logging.getLogger("shoal")
+
+PATIENCE = 60.0
+# Bounds are proven up to a tolerance: so near is met.
+MET = 1 + 2e-6
+# The share of the time for the start.
+STARTING = 1 / 6
+# For k = 2: the share of the time for the search before the proof is tried, the share of the rest for that, and the
+# seconds below which it is not tried.
+SEARCHING, PROVING, LEAST_PROOF = 0.2, 0.9, 2.0
+# Records that are searched so that everything is compiled.
+SAMPLE = 64
+# Records that are searched as a whole; of a larger table, the records of a region at most, and regions at least. Larger
+# regions have fewer borders, at which nothing can be gained, smaller ones can be searched side by side.
+WHOLE, REGION, REGIONS = 6000, 20_000, 4
+# Rounds over all regions: at first, if there are steps to count, and at most.
+FIRST_ROUNDS, MOST_ROUNDS = 3, 12
+# Beyond so many records the bound is not looked at: it would take long, and is not met anyway.
+BOUND_RECORDS = 200_000
+
+
+def anytime(
+    X: Array,
+    k: int,
+    *,
+    rng: Generator,
+    time_limit: float | None = None,
+    max_steps: int | Literal["none"] = "none",
+    n_jobs: int = 1,
+    report: Progress = silent,
+) -> Array:
+    """Search for the lowest loss until the time is over, nothing is gained any more, or the bound is met.
+
+    `max_steps` counts kicks, over all chains; the result is then reproducible, unless a time limit ends it before.
+    Without either, the search goes on for a minute. Ctrl-C ends it, and the best partition so far is returned.
+    """
+    if len(X) < 2 * k:
+        return np.zeros(len(X), np.int64)
+    if X.shape[1] == 1:
+        return univariate(X, k, report=report)
+    seconds = np.inf if max_steps != "none" else (PATIENCE if time_limit is None else time_limit) * STARTING
+    name, options = quick_start(len(X), X.shape[1], seconds)
+    extra = {"n_jobs": n_jobs} if find(name).parallel else {}
+
+    def start(Y: Array) -> Array:
+        few = len(X) <= WHOLE  # where the index of `mdav` would take longer to compile than it saves
+        labels: Array = mdav_plainly(Y, k) if few else find(name).load()(Y, k, **options, **extra)
+        return labels
+
+    begin = _ready(X, k, start)
+    return _Hunt(X, k, start(X), rng, begin, time_limit, max_steps, n_jobs, report).run()
+
+
+def refine_anytime(
+    X: Array,
+    k: int,
+    labels: Array,
+    *,
+    rng: Generator,
+    time_limit: float | None = None,
+    max_steps: int | Literal["none"] = "none",
+    n_jobs: int = 1,
+    report: Progress = silent,
+) -> Array:
+    """Search as `anytime` does, from a partition that is given; the result is never worse."""
+    if len(X) < 2 * k:
+        return labels
+    begin = _ready(X, k, lambda Y: np.zeros(len(Y), np.int64))
+    return _Hunt(X, k, labels, rng, begin, time_limit, max_steps, n_jobs, report).run()
+
+
+def _ready(X: Array, k: int, start: Callable[[Array], Array]) -> float:
+    """Have everything compiled by a search of a few records, and return the time: compiling is not searching."""
+    few = X[: max(2 * k, SAMPLE)]
+    rng = np.random.default_rng(0)
+    _Hunt(few, k, start(few), rng, time.perf_counter(), None, 1, 1, silent, quiet=True).run()
+    return time.perf_counter()
+
+
+class _Hunt:
+    """A search of one table: the best partition so far, and what is left of time and steps."""
+
+    def __init__(
+        self,
+        X: Array,
+        k: int,
+        labels: Array,
+        rng: Generator,
+        begin: float,
+        time_limit: float | None,
+        max_steps: int | Literal["none"],
+        n_jobs: int,
+        report: Progress,
+        *,
+        quiet: bool = False,
+    ) -> None:
+        self.quiet = quiet
+        # Around their mean, records keep the digits in which they differ.
+        self.X, self.k, self.rng, self.n_jobs = np.ascontiguousarray(X - X.mean(axis=0)), k, rng, n_jobs
+        self.begin, self.report = begin, report
+        self.steps = None if max_steps == "none" else max_steps
+        if time_limit is None:
+            time_limit = PATIENCE if self.steps is None else np.inf
+        self.until = begin + time_limit
+        self.stop = Event()
+        self.labels = compact(split_large(self.X, k, labels, mdav_plus, in_place=True))
+        self.error = squared_error(self.X, self.labels)
+        self.spread = squared_error(self.X, np.zeros(len(X), np.int64))
+        self.bound = neighbour_bound(self.X, k, n_jobs) if len(X) <= BOUND_RECORDS else 0.0
+
+    def run(self) -> Array:
+        """Search, and return the best labels."""
+        try:
+            if not self._ended():
+                self._whole() if len(self.X) <= WHOLE else self._regions()
+        except KeyboardInterrupt:
+            log.warning("the search was interrupted: the best partition so far is taken")
+        finally:
+            self.stop.set()
+        if not self.quiet:
+            standing = self._standing(1.0)
+            log.info(
+                "anytime: %.1f s, loss %.4f %%, at most %.1f %% above the best possible%s",
+                standing.seconds,
+                100 * standing.loss,
+                100 * standing.gap,
+                "; by time, and so not reproducible" if self.steps is None or time.perf_counter() >= self.until else "",
+            )
+        return compact(self.labels)
+
+    def _standing(self, fraction: float) -> Standing:
+        seconds = time.perf_counter() - self.begin
+        if self.steps is None:
+            fraction = seconds / (self.until - self.begin)
+        gap = self.error / self.bound - 1 if self.bound else (np.inf if self.error else 0.0)
+        return Standing(fraction, seconds, self.error / self.spread if self.spread else 0.0, gap)
+
+    def _ended(self) -> bool:
+        """Whether the time is over, also beside a limit of steps, or nothing can be gained any more."""
+        return time.perf_counter() >= self.until or self.stop.is_set() or self.error <= self.bound * MET
+
+    def _whole(self) -> None:
+        """Search the whole table."""
+        place = field(self.X, self.k, self.rng, self.n_jobs)
+        search = Evolution(place, self.labels, self.rng, self.stop, self.n_jobs, floor=self.bound * MET)
+
+        def told() -> None:
+            self.labels, self.error = search.labels, search.error
+            self.report(self._standing(search.steps / self.steps if self.steps else 1.0))
+            # By steps, a bound that is met ends the search after all chains that run at the same time.
+            if time.perf_counter() >= self.until or (self.steps is None and self._ended()):
+                self.stop.set()
+
+        if self.k == 2 and self.steps is None:
+            # Pairs and triples are a problem that linear programmes solve: a glance at it first, then the proof.
+            search.run(Budget(self.begin + SEARCHING * (self.until - self.begin)), told)
+            self._prove(search)
+            told()
+        search.run(Budget(self.until, self.steps), told)
+
+    def _prove(self, search: Evolution) -> None:
+        """Raise the bound, and look for the optimum with the proof that it is."""
+        left = self.until - time.perf_counter()
+        if left < LEAST_PROOF or self._ended():
+            return
+        found = solve(self.X, self.k, search.labels, PROVING * left)
+        self.bound = max(self.bound, found.bound)
+        search.floor = self.bound * MET
+        search.offer(compact(found.labels))
+
+    def _regions(self) -> None:
+        """Search regions side by side, in rounds with other borders each."""
+        number, rounds = 0, FIRST_ROUNDS
+        with ThreadPoolExecutor(self.n_jobs) as threads:
+            while number < rounds and not self._ended():
+                pace = self._round(threads, number, rounds)
+                number += 1
+                if self.steps is None:
+                    left = max(0.0, self.until - time.perf_counter())
+                    rounds = number + min(MOST_ROUNDS - number, max(1, round(left / pace)))
+
+    def _round(self, threads: ThreadPoolExecutor, number: int, rounds: int) -> float:
+        """Search all regions once; return the seconds that a whole cycle of all groups would take."""
+        begin, n = time.perf_counter(), len(self.X)
+        steps = None if self.steps is None else self.steps / rounds / n
+        seconds = (self.until - begin) / (rounds - number) / n * self.n_jobs
+        regions = cut_in_regions(self.X, self.labels, self.rng)
+        seeds = [int(seed) for seed in self.rng.integers(0, 2**63, len(regions))]
+
+        def search(region: int) -> Evolution | None:
+            if self.stop.is_set() or time.perf_counter() >= self.until:
+                return None
+            rows, rng = regions[region], np.random.default_rng(seeds[region])
+            place = field(np.ascontiguousarray(self.X[rows]), self.k, rng)
+            found = Evolution(place, compact(self.labels[rows]), rng, self.stop, turn=number)
+            until = min(self.until, time.perf_counter() + seconds * len(rows))
+            found.run(Budget(until, None if steps is None else round(steps * len(rows))))
+            return found
+
+        made, done, fresh = 0, 0, int(self.labels.max()) + 1
+        with ending(self.stop):
+            for rows, found in zip(regions, threads.map(search, range(len(regions))), strict=True):
+                done += len(rows)
+                if found is not None:
+                    self.labels[rows] = found.labels + fresh
+                    fresh += int(found.labels.max()) + 1
+                    self.error -= found.gained
+                    made += found.steps
+                self.report(self._standing((number + done / n) / rounds))
+        self.labels = compact(self.labels)
+        self.error = squared_error(self.X, self.labels)
+        return CYCLE * (int(self.labels.max()) + 1) * (time.perf_counter() - begin) / max(1, made)
+
+
+def cut_in_regions(X: Array, labels: Array, rng: Generator) -> list[Array]:
+    """Cut a table into at least REGIONS regions of at most REGION records, without cutting groups: rows of each."""
+    sizes = np.bincount(labels)
+    most = min(REGION, len(X) // REGIONS * 5 // 4)
+    means = np.column_stack([np.bincount(labels, column) / sizes for column in X.T])
+    order = np.argsort(labels, kind="stable")
+    bounds = np.concatenate([[0], np.cumsum(sizes)])
+    large, regions = [np.arange(len(sizes))], []
+    while large:
+        groups = large.pop()
+        if len(groups) == 1 or sizes[groups].sum() <= most:
+            regions.append(np.sort(np.concatenate([order[bounds[g] : bounds[g + 1]] for g in groups])))
+            continue
+        # Nearly along the longest axis, and nearly in the middle: other borders every time.
+        here = means[groups] - means[groups].mean(axis=0)
+        axis = np.linalg.eigh(here.T @ here)[1][:, -1] + 0.3 * rng.normal(size=X.shape[1]) / np.sqrt(X.shape[1])
+        ranked = groups[np.argsort(here @ axis, kind="stable")]
+        middle = min(max(1, int(len(ranked) * rng.uniform(0.4, 0.6))), len(ranked) - 1)
+        large += [ranked[:middle], ranked[middle:]]
+    return regions

@@ -1,0 +1,41 @@
+"""The lowest losses we claim are those of partitions that we keep: each is computed anew."""
+
+import numpy as np
+import pytest
+from benchmarks.published import TABLES, figures_file, table
+from benchmarks.search import AIMS, best_printed, checksum, records, unpacked
+
+from shoal.measure import gap, information_loss, lower_bound
+
+pytestmark = pytest.mark.skipif(figures_file() is None, reason="published figures absent: set SHOAL_PUBLISHED")
+
+
+@pytest.mark.parametrize("dataset", sorted({key.rsplit(" ", 1)[0] for key in records()}, key=list(TABLES).index))
+def test_every_record_is_the_loss_of_the_partition_that_is_kept(dataset):
+    X = table(dataset)
+    for key, record in records().items():
+        name, k = key.rsplit(" ", 1)
+        if name != dataset:
+            continue
+        labels = unpacked(record["labels"])
+        assert checksum(labels) == record["checksum"]
+        assert len(labels) == len(X)
+        assert np.bincount(labels).min() >= int(k)
+        assert 100 * information_loss(X, labels) == pytest.approx(record["loss"], rel=1e-9)
+        # Bounds hold up to the tolerance of the proof.
+        assert record.get("bound", 0.0) <= record["loss"] * (1 + 1e-6)
+
+
+def test_every_record_of_the_classical_tables_is_below_print():
+    known = records()
+    for dataset in AIMS:
+        for k in (int(key.rsplit(" ", 1)[1]) for key in known if key.startswith(dataset + " ")):
+            assert known[f"{dataset} {k}"]["loss"] < float(best_printed(dataset, k))
+
+
+def test_the_neighbour_bound_is_below_every_record():
+    known = records()
+    X = table("Tarragona")
+    for k in (2, 5, 30):
+        loss = known[f"Tarragona {k}"]["loss"] / 100
+        assert 0.2 < gap(loss, lower_bound(X, k)) < 1.0

@@ -1,0 +1,228 @@
+"""Searches that are ended: limits of time and steps, seeds, and what they tell on the way."""
+
+import time
+
+import numpy as np
+import pytest
+
+import shoal
+from invariants import check_partition
+from shoal.errors import DataError, OptionError
+from shoal.partitioning import choice, run
+from shoal.partitioning.choice import choose
+from shoal.partitioning.registry import find, find_refinement
+from shoal.progress import Standing
+
+
+def gaussian(n=200, d=3, seed=0):
+    return np.random.default_rng(seed).normal(size=(n, d))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compiled():
+    shoal.partition(gaussian(60), 3, "anytime", max_steps=100, random_state=0)
+
+
+# --- what is passed on ---
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """Return a list of (name, keywords) of every method and refinement that is run; nothing is searched."""
+    seen = []
+
+    def load(owner):
+        def function(X, k, *labels, report, **keywords):
+            seen.append((owner.name, keywords))
+            return labels[0] if labels else np.arange(len(X)) // k - (np.arange(len(X)) // k == len(X) // k)
+
+        return function
+
+    monkeypatch.setattr(type(find("mdav")), "load", load)
+    monkeypatch.setattr(type(find_refinement("tfrp2")), "load", load)
+    return seen
+
+
+def limits(calls):
+    return [(name, keywords.get("time_limit")) for name, keywords in calls]
+
+
+@pytest.mark.parametrize(
+    ("method", "refine", "expected"),
+    [
+        ("anytime", None, [("anytime", 8)]),
+        ("exact", None, [("exact", 8)]),
+        ("anytime", "tfrp2", [("anytime", 8), ("tfrp2", None)]),
+        ("anytime", "anytime", [("anytime", 4), ("anytime", 4)]),
+        ("mdav", "anytime", [("mdav", None), ("anytime", 8)]),
+        ("auto", None, [("anytime", 8)]),
+        ("auto", "anytime", [("anytime", 4), ("anytime", 4)]),
+    ],
+)
+def test_who_has_how_much_of_the_time(calls, method, refine, expected):
+    shoal.partition(gaussian(), 3, method, refine=refine, time_limit=8)
+    assert limits(calls) == expected
+
+
+def test_without_a_limit_none_is_passed(calls):
+    shoal.partition(gaussian(), 3, "anytime")
+    shoal.partition(gaussian(), 3, refine="anytime")
+    shoal.refine(gaussian(), np.arange(200) // 4, 3, "anytime")
+    assert limits(calls) == [("anytime", None)] * 4
+    assert [keywords["max_steps"] for _, keywords in calls] == ["none", 66 * choice.KICKS, "none", "none"]
+
+
+def test_refine_passes_on_what_it_is_given(calls):
+    shoal.refine(gaussian(), np.arange(200) // 4, 3, "anytime", time_limit=2.5, random_state=7, n_jobs=2, max_steps=9)
+    shoal.refine(gaussian(), np.arange(200) // 4, 3, "tfrp2", random_state=7, n_jobs=2)
+    (_, search), (_, plain) = calls
+    assert search.pop("rng").integers(1000) == np.random.default_rng(7).integers(1000)
+    assert search == {"time_limit": 2.5, "n_jobs": 2, "max_steps": 9}
+    assert plain == {"passes": "all"}
+
+
+def test_the_seed_of_auto_is_0(calls):
+    X = gaussian()
+    shoal.partition(X, 3)
+    shoal.partition(X, 3, random_state=5)
+    first, second = (keywords["rng"].integers(2**60) for _, keywords in calls)
+    assert first == np.random.default_rng(0).integers(2**60)
+    assert second == np.random.default_rng(5).integers(2**60)
+
+
+# --- what is refused ---
+
+
+def test_a_limit_of_what_cannot_be_ended_is_refused():
+    with pytest.raises(OptionError, match=r"The method 'mdav' cannot.*'auto', which chooses by it, or 'anytime'"):
+        shoal.partition(gaussian(), 3, "mdav", time_limit=3)
+    with pytest.raises(OptionError, match="The method 'mdav' cannot"):
+        shoal.partition(gaussian(), 3, "mdav", refine="tfrp2", time_limit=3)
+    with pytest.raises(OptionError, match=r"The refinement 'tfrp2' cannot.*'anytime'"):
+        shoal.refine(gaussian(), np.arange(200) // 4, 3, "tfrp2", time_limit=3)
+
+
+@pytest.mark.parametrize("limit", [0, -1, True, "5", float("nan")])
+@pytest.mark.parametrize("method", ["auto", "anytime", "mdav"])
+def test_limits_are_positive_numbers(method, limit):
+    with pytest.raises(OptionError, match="positive number of seconds"):
+        shoal.partition(gaussian(), 3, method, time_limit=limit)
+    with pytest.raises(OptionError, match="positive number of seconds"):
+        shoal.refine(gaussian(), np.arange(200) // 4, 3, "anytime", time_limit=limit)
+
+
+@pytest.mark.parametrize("steps", [-1, 1.5, "all", None, True])
+def test_steps_are_whole_numbers(steps):
+    with pytest.raises(OptionError, match="'max_steps' option of 'anytime' must be an integer of at least 0 or 'none'"):
+        shoal.partition(gaussian(), 3, "anytime", max_steps=steps)
+
+
+def test_refine_checks_its_input():
+    labels = np.arange(200) // 4
+    with pytest.raises(DataError, match="groups of at least 5"):
+        shoal.refine(gaussian(), labels, 5, "anytime", max_steps=1)
+    with pytest.raises(OptionError, match="'n_jobs' option of refine"):
+        shoal.refine(gaussian(), labels, 3, "anytime", n_jobs=0)
+    with pytest.raises(OptionError, match="'random_state' option of refine"):
+        shoal.refine(gaussian(), labels, 3, "anytime", random_state=-1)
+
+
+# --- what comes out ---
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_search_is_ended_in_time_and_better_than_its_start(n_jobs):
+    X = gaussian(600, 4)
+    start = time.perf_counter()
+    labels = shoal.partition(X, 3, "anytime", time_limit=1, random_state=0, n_jobs=n_jobs)
+    assert time.perf_counter() - start < 4
+    check_partition(labels, 600, 3)
+    assert shoal.information_loss(X, labels) < shoal.information_loss(X, shoal.partition(X, 3, "ona*"))
+
+
+def test_by_steps_a_search_is_reproducible():
+    X = gaussian(300)
+    options = {"max_steps": 500, "random_state": 3}
+    first = shoal.partition(X, 4, "anytime", **options)
+    np.testing.assert_array_equal(first, shoal.partition(X, 4, "anytime", n_jobs=2, **options))
+    before = shoal.partition(X, 4, "mdav")
+    after = shoal.refine(X, before, 4, "anytime", **options)
+    np.testing.assert_array_equal(after, shoal.refine(X, before, 4, "anytime", n_jobs=2, **options))
+    assert shoal.information_loss(X, after) < shoal.information_loss(X, before)
+
+
+def test_auto_gives_the_same_every_time():
+    X = gaussian(300)
+    first = shoal.partition(X, 4)
+    np.testing.assert_array_equal(first, shoal.partition(X, 4, n_jobs=2))
+    np.testing.assert_array_equal(first, shoal.partition(X, 4, random_state=0))
+
+
+def test_a_refinement_by_the_search_makes_any_partition_better():
+    X = gaussian(300)
+    before = shoal.partition(X, 4, "mondrian")
+    after = shoal.partition(X, 4, "mondrian", refine="anytime", time_limit=0.5, random_state=0)
+    check_partition(after, 300, 4)
+    assert shoal.information_loss(X, after) < shoal.information_loss(X, before)
+
+
+@pytest.mark.parametrize("refine", [None, "anytime"])
+def test_progress_tells_loss_and_gap(refine):
+    X, seen = gaussian(300), []
+    labels = shoal.partition(X, 4, "anytime", refine=refine, time_limit=1, random_state=0, progress=seen.append)
+    assert seen == sorted(seen)
+    assert seen[0] == 0.0
+    assert seen[-1] == 1.0
+    told = [fraction for fraction in seen if isinstance(fraction, Standing)]
+    assert told
+    losses = [one.loss for one in told]
+    assert losses == sorted(losses, reverse=True) if refine is None else losses
+    loss = shoal.information_loss(X, labels)
+    assert loss <= told[-1].loss * (1 + 1e-9)
+    assert told[-1].gap == pytest.approx(told[-1].loss / shoal.lower_bound(X, 4) - 1, rel=1e-6)
+
+
+# --- the choice ---
+
+
+def test_auto_searches_as_long_as_it_pays_and_no_longer():
+    by_default = choose(1000, 10, 5)
+    assert by_default == ("anytime", {"max_steps": 200 * choice.KICKS}, by_default.reason, None)
+    generous = choose(1000, 10, 5, 1e9)
+    assert generous.options == {"max_steps": 200 * choice.MOST_KICKS}
+    assert generous.seconds == 1e9
+    steps = [choose(1000, 10, 5, seconds).options["max_steps"] for seconds in (1, 10, 100)]
+    assert steps == sorted(set(steps))
+    # A large table is given fewer kicks, so that it ends in the same time.
+    assert choice.FEWEST_KICKS * 20_000 <= choose(100_000, 10, 5).options["max_steps"] < choice.KICKS * 20_000
+
+
+@pytest.mark.parametrize("seconds", [None, 1.0, 60.0, 3600.0])
+@pytest.mark.parametrize("n", [100, 1000, 10_000, 100_000, 1_000_000])
+@pytest.mark.parametrize(("d", "k"), [(2, 2), (10, 5), (40, 30)])
+def test_what_auto_chooses_fits_into_the_time_by_its_own_estimates(n, d, k, seconds):
+    chosen = choose(n, d, k, seconds)
+    limit = choice.PATIENCE if seconds is None else seconds
+    once = choice.ONA_STAR_SECONDS * n**1.5 * d
+    if chosen.method == "anytime":
+        kick = choice.KICK_SECONDS * k**1.6 * (d + 8)
+        assert once + kick * chosen.options["max_steps"] <= limit * (1 + 1e-9)
+        assert chosen.options["max_steps"] >= choice.FEWEST_KICKS * (n // k)
+        assert chosen.seconds == seconds
+    else:
+        assert chosen.method in ("ona*", "mona-2d", "mondrian-v2d")
+        assert chosen.seconds is None
+        assert chosen.method != "ona*" or once <= limit
+
+
+def test_patience_stands_for_a_limit_that_is_not_given():
+    assert choose(200_000, 10, 5, None, patience=2).method == "mondrian-v2d"
+    assert choose(20, 3, 4).method == "exact"
+    assert choose(20, 3, 4, None, patience=1).method == "anytime"
+    assert choose(20, 3, 4, 1.0).method == "anytime"
+
+
+def test_the_job_carries_the_limits():
+    job = run.resolve("auto", {}, "anytime", 10, (200, 3), 3)
+    assert (job.method.name, job.time_limit, job.refinement_limit) == ("anytime", 5, 5)
+    assert run.resolve("mdav", {}, None, None, (200, 3), 3)[3:] == (None, None)
