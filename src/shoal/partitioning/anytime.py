@@ -271,8 +271,20 @@ def cut_in_regions(X: Array, labels: Array, rng: Generator) -> list[Array]:
             continue
         # Nearly along the longest axis, and nearly in the middle: other borders every time.
         here = means[groups] - means[groups].mean(axis=0)
-        axis = np.linalg.eigh(here.T @ here)[1][:, -1] + 0.3 * rng.normal(size=X.shape[1]) / np.sqrt(X.shape[1])
-        ranked = groups[np.argsort(here @ axis, kind="stable")]
+        axis = _longest_axis(here) + 0.3 * rng.normal(size=X.shape[1]) / np.sqrt(X.shape[1])
+        ranked = groups[np.argsort((here * axis).sum(axis=1), kind="stable")]
         middle = min(max(1, int(len(ranked) * rng.uniform(0.4, 0.6))), len(ranked) - 1)
         large += [ranked[:middle], ranked[middle:]]
     return regions
+
+
+def _longest_axis(points: Array) -> Array:
+    """Return nearly the first principal axis of centred points: float64[d], of length 1 (0 if all points are equal).
+
+    A few steps of the power method, in sums that every machine computes alike, as libraries of linear algebra do not.
+    """
+    axis: Array = points[np.argmax((points**2).sum(axis=1))]
+    for _ in range(4):
+        axis = (points * (points * axis).sum(axis=1)[:, None]).sum(axis=0)
+        axis = axis / (np.sqrt((axis**2).sum()) or 1.0)
+    return axis
