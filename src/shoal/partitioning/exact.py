@@ -29,6 +29,7 @@ proof ends with a mixed-integer programme that HiGHS has to solve rightly.
 
 from __future__ import annotations
 
+import time
 from math import inf
 from typing import Any, NamedTuple
 
@@ -40,7 +41,7 @@ from shoal.kernels.halving import longest_sum
 from shoal.partitioning.maximum_distance import mdav, mdav_star
 from shoal.partitioning.paths import cbfs_mhm, mdav_mhm, univariate
 from shoal.partitioning.pool import squared_error
-from shoal.progress import Progress, silent
+from shoal.progress import Progress, part, silent
 
 Array = np.ndarray[Any, Any]
 
@@ -50,6 +51,8 @@ CLOSE = 1e-7
 # A mask has 64 bits.
 MOST_RECORDS = 62
 MOST_GROUPS = 4_000_000
+# Of the search before a proof for many records, for every k of them.
+KICKS = 200
 # Weight of the best prices so far against those of the last linear programme.
 SMOOTHING = 0.6
 NEW_COLUMNS = 300
@@ -93,13 +96,19 @@ def exact(X: Array, k: int, *, time_limit: float = 600.0, report: Progress = sil
 def _many(X: Array, k: int, time_limit: float, report: Progress) -> Array:
     """Return the optimum of many records, if it can be proven in the time."""
     from shoal.partitioning import covering
+    from shoal.partitioning.anytime import anytime
 
+    begin = time.monotonic()
     if len(X) > covering.MOST_RECORDS:
         raise TooLargeError(
             f"The method 'exact' takes at most {covering.MOST_RECORDS} records. Got {len(X)}.",
             hint="the method 'anytime' comes close to the optimum on many records, and lower_bound says how close.",
         )
-    found = covering.solve(X, k, None, time_limit, report)
+    # The better the partition to start from, the fewer groups are left for the proof.
+    rng, steps = np.random.default_rng(0), KICKS * (len(X) // k)
+    start = anytime(X, k, rng=rng, max_steps=steps, time_limit=time_limit / 4, report=part(report, 0.0, 0.1))
+    left = time_limit - (time.monotonic() - begin)
+    found = covering.solve(X, k, start, max(left, time_limit / 2), part(report, 0.1, 1.0))
     if found.proven:
         return found.labels
     total = squared_error(X, np.zeros(len(X), np.int64))
