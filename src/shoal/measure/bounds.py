@@ -97,7 +97,8 @@ def _share(X: Array, k: int, effort: str, labels: Array | None, seconds: float, 
     elif X.shape[1] == 1:
         found = total_cost(X, univariate(X, k)) * (1 - bounds.SAFE)
     else:
-        found = bounds.covering_bound(X, k, labels, seconds, report)
+        # Stopped early, prices may be lower than those of the neighbours by the margin for rounding.
+        found = max(bounds.covering_bound(X, k, labels, seconds, report), bounds.neighbour_bound(X, k, n_jobs))
     share = found / cost_of(X, np.arange(len(X)))
     # Of equal records the mean is equal only up to rounding.
     return min(1.0, share) if share > ROUNDING else 0.0

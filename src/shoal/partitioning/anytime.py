@@ -31,7 +31,7 @@ from shoal.partitioning.bounds import neighbour_bound
 from shoal.partitioning.chains import Budget, field
 from shoal.partitioning.choice import quick_start
 from shoal.partitioning.covering import solve
-from shoal.partitioning.evolution import CYCLE, Evolution, compact, ending
+from shoal.partitioning.evolution import CYCLE, OTHER_STARTS, Evolution, compact, ending
 from shoal.partitioning.maximum_distance import mdav_plus
 from shoal.partitioning.paths import univariate
 from shoal.partitioning.pool import squared_error
@@ -54,6 +54,8 @@ STARTING = 1 / 6
 SEARCHING, PROVING, LEAST_PROOF = 0.2, 0.9, 2.0
 # Records that are searched so that everything is compiled.
 SAMPLE = 64
+# Seconds after which a search may want other starts.
+LONG = 5.0
 # Records that are searched as a whole; of a larger table, the records of a region at most, and regions at least. Larger
 # regions have fewer borders, at which nothing can be gained, smaller ones can be searched side by side.
 WHOLE, REGION, REGIONS = 6000, 20_000, 4
@@ -91,7 +93,7 @@ def anytime(
         labels: Array = mdav_plainly(Y, k) if few else find(name).load()(Y, k, **options, **extra)
         return labels
 
-    begin = _ready(X, k, start)
+    begin = _ready(X, k, start, time_limit, max_steps)
     return _Hunt(X, k, start(X), rng, begin, time_limit, max_steps, n_jobs, report).run()
 
 
@@ -109,15 +111,25 @@ def refine_anytime(
     """Search as `anytime` does, from a partition that is given; the result is never worse."""
     if len(X) < 2 * k:
         return labels
-    begin = _ready(X, k, lambda Y: np.zeros(len(Y), np.int64))
+    begin = _ready(X, k, lambda Y: np.zeros(len(Y), np.int64), time_limit, max_steps)
     return _Hunt(X, k, labels, rng, begin, time_limit, max_steps, n_jobs, report).run()
 
 
-def _ready(X: Array, k: int, start: Callable[[Array], Array]) -> float:
+def _ready(
+    X: Array,
+    k: int,
+    start: Callable[[Array], Array],
+    time_limit: float | None,
+    max_steps: int | Literal["none"],
+) -> float:
     """Have everything compiled by a search of a few records, and return the time: compiling is not searching."""
     few = X[: max(2 * k, SAMPLE)]
     rng = np.random.default_rng(0)
     _Hunt(few, k, start(few), rng, time.perf_counter(), None, 1, 1, silent, quiet=True).run()
+    seconds = PATIENCE if time_limit is None else time_limit
+    if seconds >= LONG if max_steps == "none" else max_steps > CYCLE * (len(X) // k):
+        for other in OTHER_STARTS:
+            other(few, k)
     return time.perf_counter()
 
 
@@ -158,6 +170,8 @@ class _Hunt:
             if not self._ended():
                 self._whole() if len(self.X) <= WHOLE else self._regions()
         except KeyboardInterrupt:
+            if self.quiet:
+                raise
             log.warning("the search was interrupted: the best partition so far is taken")
         finally:
             self.stop.set()

@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from shoal.kernels.growth import mdav_plainly
 from shoal.partitioning.chains import HEAT, LESS_HEAT, Budget, Chain, Field
-from shoal.partitioning.maximum_distance import mdav, mdav_plus
+from shoal.partitioning.maximum_distance import mdav_plus
 from shoal.partitioning.paths import mdav_mhm, npn_mhm
 from shoal.partitioning.pool import squared_error
 from shoal.partitioning.recombination import Memory
@@ -34,7 +35,7 @@ STAGNATION = 6
 # Share of the time for recombination.
 COMBINING = 0.25
 # Paths through all records, cut where it is best, and groups from the outside in.
-OTHER_STARTS = (mdav_mhm, mdav, npn_mhm)
+OTHER_STARTS = (mdav_mhm, mdav_plainly, npn_mhm)
 
 
 def _nothing() -> None:
