@@ -43,7 +43,7 @@ bench: $(STAMP)  ## loss against the published tables, speed, growth and memory
 	$(BIN)/python -m benchmarks.optimality
 
 bench-loss: $(STAMP)  ## the lowest losses of the search, against print, aims and proven bounds
-	$(BIN)/python -m benchmarks.search
+	$(BIN)/python -m benchmarks.records
 
 lint: $(STAMP)  ## check style and types
 	$(BIN)/ruff check .

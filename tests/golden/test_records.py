@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from benchmarks.published import TABLES, figures_file, table
-from benchmarks.search import AIMS, best_printed, checksum, records, unpacked
+from benchmarks.records import AIMS, best_printed, checksum, records, unpacked
 
 from shoal.measure import gap, information_loss, lower_bound
 

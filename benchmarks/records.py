@@ -1,6 +1,6 @@
 """How low the loss goes, in how much time, and how far from the optimum that is at most.
 
-    python -m benchmarks.search [--only a,b,..] [--seconds 60] [--bound-seconds 300]
+    python -m benchmarks.records [--only a,b,..] [--seconds 60] [--bound-seconds 300]
 
 prints our losses next to the best printed ones, the figures aimed at and the bounds, writes docs/reference/records.md
 and keeps the best partition ever found for each table and k in benchmarks/records.json.
@@ -41,7 +41,7 @@ The method `anytime` on the tables of the literature, against everything that wa
 on standardised attributes, computed anew by `shoal.information_loss`. How the search works is told in
 [How the search works](../explanation/search.md), what a bound is in
 [How far from the optimum](../explanation/bounds.md). Runs by time are not reproducible; the partitions themselves are
-kept (below).
+kept (below). Times on this page are by the clock.
 
 ![Loss against time](records-time.svg)
 """
