@@ -1,6 +1,6 @@
 """The anytime search: the best partition for the time that is given.
 
-1. *Start*: the best quick method.
+1. *Start*: a quick method; better starts are overtaken at once.
 2. *Chains*: local search with exact costs, kicked again and again by freeing a few neighbouring groups and rebuilding
    them (`shoal.kernels.kicks`). A step costs the same however many records there are.
 3. *Islands*: several chains from different starts, none of which sees the others.
@@ -59,7 +59,7 @@ LONG = 5.0
 # Records that are searched as a whole; of a larger table, the records of a region at most, and regions at least. Larger
 # regions have fewer borders, at which nothing can be gained, smaller ones can be searched side by side.
 WHOLE, REGION, REGIONS = 6000, 20_000, 4
-# Rounds over all regions: at first, if there are steps to count, and at most.
+# Rounds over all regions: where steps are counted, or nothing is known of the pace yet; and at most.
 FIRST_ROUNDS, MOST_ROUNDS = 3, 12
 # Beyond so many records the bound is not looked at: it would take long, and is not met anyway.
 BOUND_RECORDS = 200_000
@@ -168,7 +168,10 @@ class _Hunt:
         """Search, and return the best labels."""
         try:
             if not self._ended():
-                self._whole() if len(self.X) <= WHOLE else self._regions()
+                if len(self.X) <= WHOLE:
+                    self._whole()
+                else:
+                    self._regions()
         except KeyboardInterrupt:
             if self.quiet:
                 raise
@@ -177,11 +180,12 @@ class _Hunt:
             self.stop.set()
         if not self.quiet:
             standing = self._standing(1.0)
+            known = np.isfinite(standing.gap)
             log.info(
-                "anytime: %.1f s, loss %.4f %%, at most %.1f %% above the best possible%s",
+                "anytime: %.1f s, loss %.4f %%%s%s",
                 standing.seconds,
                 100 * standing.loss,
-                100 * standing.gap,
+                f", at most {100 * standing.gap:.1f} % above the best possible" if known else "",
                 "; by time, and so not reproducible" if self.steps is None or time.perf_counter() >= self.until else "",
             )
         return compact(self.labels)

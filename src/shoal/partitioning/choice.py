@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-# Seconds of one core on ordinary tables: for each n^1.5 d of one run of ONA*, each n^1.5 (d + 8) of MONA with rho =
-# 0.5, and each k^1.6 (d + 8) of a kick of the search. Many independent columns, where an index helps least, take ONA*
-# several times as long.
+# Seconds of one core on ordinary tables: for each n^1.5 d of one run of ONA* and of MDAV, each n^1.5 (d + 8) of MONA
+# with rho = 0.5, and each k^1.6 (d + 8) of a kick of the search. Many independent columns, where an index helps least,
+# take ONA* several times as long.
 ONA_STAR_SECONDS = 4e-8
 MDAV_SECONDS = 1.5e-8
 MONA_SECONDS = 3e-9
@@ -53,7 +53,7 @@ def quick_start(n: int, d: int, seconds: float) -> tuple[str, dict[str, Any]]:
 def choose(n: int, d: int, k: int, seconds: float | None = None, patience: float = PATIENCE) -> Choice:
     """Choose the method of least expected loss that ends within about `seconds` on one core.
 
-    By estimates and not by the clock, so that the choice, and what it gives, is the same on every machine.
+    By estimates and not by the clock, so that the choice, and what it gives, does not depend on how busy a machine is.
 
     Parameters
     ----------

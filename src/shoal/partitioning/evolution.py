@@ -97,6 +97,10 @@ class Evolution:
     def run(self, budget: Budget, told: Callable[[], None] = _nothing) -> None:
         """Search until the budget is used up or nothing is gained any more; `told` is called now and then."""
         self._told, self._timed = told, budget.steps is None
+
+        def ended() -> bool:
+            return self.stop.is_set() or time.perf_counter() >= budget.until
+
         groups = int(self.labels.max()) + 1
         cycle = CYCLE * groups
         if self._timed and self.error > self.floor:
@@ -113,7 +117,7 @@ class Evolution:
                 return
             self._islands(plan, number)
             if len(plan) > 1:
-                self.offer(compact(self.memory.recombine(self.labels, self.rng, until, self.stop.is_set)))
+                self.offer(compact(self.memory.recombine(self.labels, self.rng, until, ended)))
                 told()
             number += 1
             barren = 0 if self.error < before else barren + 1
