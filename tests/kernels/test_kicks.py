@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from invariants import same_groups
 from partitioning.strategies import cases, table
-from shoal.kernels import kicks
+from shoal.kernels import kicks, moves
+from shoal.kernels import search_state as state
 from shoal.partitioning import chains
 from shoal.partitioning.chains import Chain, field
 
@@ -20,30 +21,30 @@ EXAMPLES = st.integers(0, 2**32 - 1)
 
 @numba.njit
 def best_between(s, A, B, k):
-    return kicks._best_between(s, A, B, k, np.empty(s.X.shape[1]), np.empty(2 * k), np.empty(2 * k))
+    return moves._best_between(s, A, B, k, np.empty(s.X.shape[1]), np.empty(2 * k), np.empty(2 * k))
 
 
 @numba.njit
 def dissolve_if_it_pays(s, A, k):
     found = np.empty(s.sizes.shape[0], np.int64)
-    takers, sizes = np.empty(2 * k, np.int64), np.empty(kicks.MOST_TAKERS, np.int64)
-    count = min(kicks._around(s, A, found, s.near.shape[1]), kicks.MOST_TAKERS)
-    pays = kicks._takers(s, A, found, count, k, takers, sizes, np.empty((kicks.MOST_TAKERS, s.X.shape[1])))
+    takers, sizes = np.empty(2 * k, np.int64), np.empty(moves.MOST_TAKERS, np.int64)
+    count = min(moves._around(s, A, found, s.near.shape[1]), moves.MOST_TAKERS)
+    pays = moves._takers(s, A, found, count, k, takers, sizes, np.empty((moves.MOST_TAKERS, s.X.shape[1])))
     if pays:
-        kicks._dissolve(s, A, found, takers)
+        moves._dissolve(s, A, found, takers)
     return pays
 
 
 @numba.njit
 def end_groups_and_undo(s, A, B):
     """A new group comes and goes while two others end."""
-    new = kicks._take_number(s)
-    kicks._save(s, A)
-    kicks._push_number(s, A)
-    kicks._push_number(s, new)
-    kicks._save(s, B)
-    kicks._push_number(s, B)
-    kicks._undo(s)
+    new = state.take_number(s)
+    state.save(s, A)
+    state.push_number(s, A)
+    state.push_number(s, new)
+    state.save(s, B)
+    state.push_number(s, B)
+    state.undo(s)
 
 
 def kick(chain, steps, heat=0.0, margin=-np.inf):
@@ -149,17 +150,17 @@ def check_state(s, k):
     assert not s.radii[s.sizes == 0].any()
     np.testing.assert_array_equal(s.codes[used], [s.keys[s.labels == g].sum(dtype=np.uint64) for g in used])
     check_numbers(s)
-    assert s.counts[kicks.DIRTY] == s.counts[kicks.SAVED] == 0
+    assert s.counts[state.DIRTY] == s.counts[state.SAVED] == 0
     assert not s.dirty.any()
     assert (s.saved_at == -1).all()
-    assert s.totals[kicks.NOW] == pytest.approx(plain_error(X, s.labels), rel=1e-9, abs=n * tolerance)
+    assert s.totals[state.NOW] == pytest.approx(plain_error(X, s.labels), rel=1e-9, abs=n * tolerance)
     check_best(s, k)
     check_pool(s, k)
 
 
 def check_numbers(s):
     """Numbers that no group has are all known, each with its place."""
-    free = s.free[: s.counts[kicks.FREE]]
+    free = s.free[: s.counts[state.FREE]]
     np.testing.assert_array_equal(np.sort(free), np.flatnonzero(s.sizes == 0))
     np.testing.assert_array_equal(s.free_at[free], np.arange(len(free)))
 
@@ -168,12 +169,12 @@ def check_best(s, k):
     sizes = np.bincount(s.best)
     assert sizes[sizes > 0].min() >= k
     error = plain_error(s.X, s.best)
-    assert s.totals[kicks.BEST] == pytest.approx(error, rel=1e-9, abs=len(s.X) * rounding(s.X))
+    assert s.totals[state.BEST] == pytest.approx(error, rel=1e-9, abs=len(s.X) * rounding(s.X))
 
 
 def check_pool(s, k):
     """Groups met are groups, each once, with their costs and keys, and the hash table has all of them."""
-    count = int(s.counts[kicks.MET])
+    count = int(s.counts[state.MET])
     sizes = s.pool_sizes[:count]
     assert ((sizes >= k) & (sizes < 2 * k)).all()
     met = [frozenset(s.pool[p, : sizes[p]].tolist()) for p in range(count)]
@@ -200,7 +201,7 @@ def test_the_best_move_between_two_groups_is_that_of_a_plain_search(case, seed):
     A, B = (int(g) for g in rng.choice(used, 2, replace=False))
     pair = best_between(s, A, B, k)
     all_changes = changes(s.X, s.members[A, : s.sizes[A]].tolist(), s.members[B, : s.sizes[B]].tolist(), k)
-    least, tolerance = min(all_changes.values()), s.totals[kicks.EPSILON] + rounding(s.X)
+    least, tolerance = min(all_changes.values()), s.totals[state.EPSILON] + rounding(s.X)
     if pair == (-1, -1):
         assert least >= -tolerance
     else:
@@ -238,7 +239,7 @@ def test_to_dissolve_a_group_never_raises_the_error(kind, k, seed):
             assert A not in s.labels
             assert plain_error(s.X, s.labels) < before
             assert np.bincount(s.labels).max() < 2 * k
-            assert s.totals[kicks.NOW] == pytest.approx(plain_error(s.X, s.labels), rel=1e-9, abs=rounding(s.X))
+            assert s.totals[state.NOW] == pytest.approx(plain_error(s.X, s.labels), rel=1e-9, abs=rounding(s.X))
 
 
 def test_a_group_between_two_others_is_dissolved():
@@ -263,7 +264,7 @@ def test_after_a_climb_no_move_between_neighbours_gains(case, seed):
     before = plain_error(s.X, s.labels)
     kick(chain, 0)
     check_state(s, k)
-    tolerance = s.totals[kicks.EPSILON] + rounding(s.X)
+    tolerance = s.totals[state.EPSILON] + rounding(s.X)
     assert plain_error(s.X, s.labels) <= before + tolerance
     for A, B in groups_around(s):
         one, other = s.members[A, : s.sizes[A]], s.members[B, : s.sizes[B]]
@@ -279,13 +280,13 @@ def test_a_climb_from_chance_is_worth_it(n, d, k):
     kick(chain, 0)
     assert plain_error(s.X, s.labels) < 0.5 * before
     assert all(
-        quick_changes(s.X, s.members[A, : s.sizes[A]], s.members[B, : s.sizes[B]], k) >= -s.totals[kicks.EPSILON]
+        quick_changes(s.X, s.members[A, : s.sizes[A]], s.members[B, : s.sizes[B]], k) >= -s.totals[state.EPSILON]
         for A, B in groups_around(s)
     )
     climbed = s.labels.copy()
     s.dirty[:] = s.sizes > 0
-    s.counts[kicks.DIRTY] = int(s.dirty.sum())
-    s.stack[: s.counts[kicks.DIRTY]] = np.flatnonzero(s.dirty)
+    s.counts[state.DIRTY] = int(s.dirty.sum())
+    s.stack[: s.counts[state.DIRTY]] = np.flatnonzero(s.dirty)
     kick(chain, 0)
     assert plain_error(s.X, s.labels) <= plain_error(s.X, climbed)
 
@@ -300,7 +301,7 @@ def test_every_state_is_valid(case, seed, hot):
     s = chain.state
     if len(X) < 2 * k:
         return
-    unit = float(s.totals[kicks.NOW]) / len(X)
+    unit = float(s.totals[state.NOW]) / len(X)
     for steps in (0, 1, 1, 2, 5, 40):
         kick(chain, steps, heat=unit if hot else 0.0, margin=2 * unit)
         check_state(s, k)
@@ -368,12 +369,12 @@ def test_numbers_of_groups_are_not_lost(heat):
     chain = chain_of(rng.normal(size=(60, 2)) * rng.exponential(size=(60, 1)), 3, rng)
     s = chain.state
     kick(chain, 0)
-    heat *= float(s.totals[kicks.NOW]) / 20
+    heat *= float(s.totals[state.NOW]) / 20
     seen = set()
     for _ in range(3000):
         kick(chain, 1, heat)
         check_numbers(s)
-        seen.add(int(s.counts[kicks.FREE]))
+        seen.add(int(s.counts[state.FREE]))
     assert len(seen) > 1
 
 
@@ -406,13 +407,13 @@ def test_a_margin_says_which_groups_are_met():
     chain = chain_of(rng.normal(size=(120, 2)), 3, rng)
     s = chain.state
     kick(chain, 500)
-    assert s.counts[kicks.MET] == 0
-    unit = float(s.totals[kicks.NOW]) / 40
+    assert s.counts[state.MET] == 0
+    unit = float(s.totals[state.NOW]) / 40
     kick(chain, 500, heat=0.1 * unit, margin=2 * unit)
-    some = int(s.counts[kicks.MET])
+    some = int(s.counts[state.MET])
     assert some > 0
     kick(chain, 20_000, heat=unit, margin=np.inf)
-    assert s.counts[kicks.MET] > some
+    assert s.counts[state.MET] > some
     check_state(s, 3)
 
 
@@ -421,8 +422,8 @@ def test_a_full_pool_takes_no_more(monkeypatch):
     rng = np.random.default_rng(7)
     chain = chain_of(rng.normal(size=(60, 2)), 3, rng)
     s = chain.state
-    kick(chain, 5000, heat=float(s.totals[kicks.NOW]) / 20, margin=np.inf)
-    assert s.counts[kicks.MET] == len(s.pool) == 60
+    kick(chain, 5000, heat=float(s.totals[state.NOW]) / 20, margin=np.inf)
+    assert s.counts[state.MET] == len(s.pool) == 60
     check_state(s, 3)
 
 
@@ -432,12 +433,12 @@ def test_sums_do_not_drift(n, d, k, steps):
     chain = chain_of(rng.normal(size=(n, d)), k, rng)
     s = chain.state
     kick(chain, 0)
-    unit = float(s.totals[kicks.NOW]) / (n // k)
+    unit = float(s.totals[state.NOW]) / (n // k)
     kept = kick(chain, steps, heat=0.3 * unit, margin=unit)
     assert kept > steps / 20
     check_state(s, k)
-    assert s.totals[kicks.NOW] == pytest.approx(plain_error(s.X, s.labels), rel=1e-9, abs=0)
-    assert s.totals[kicks.BEST] == pytest.approx(plain_error(s.X, s.best), rel=1e-9, abs=0)
+    assert s.totals[state.NOW] == pytest.approx(plain_error(s.X, s.labels), rel=1e-9, abs=0)
+    assert s.totals[state.BEST] == pytest.approx(plain_error(s.X, s.best), rel=1e-9, abs=0)
 
 
 def test_steps_depend_on_the_seed_alone():

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shoal.kernels import kicks as _kicks
+from shoal.kernels import search_state as _state
 from shoal.partitioning.pool import Pool
 
 Array = np.ndarray[Any, Any]
@@ -127,7 +128,7 @@ class Chain:
 
     def __init__(self, place: Field, labels: Array, seed: int, *, far: bool = False, remember: bool = True) -> None:
         self.k = place.k
-        self.state = _state(place, labels, seed, place.far if far else place.near, remember)
+        self.state = _new_state(place, labels, seed, place.far if far else place.near, remember)
         self.steps, self.seconds = 0, 0.0
 
     def cycle(
@@ -147,7 +148,7 @@ class Chain:
         s, chunk, done = self.state, FIRST_STEPS, 0
         reach = s.near.shape[1]
         _kicks.search(s, self.k, 0, 0.0, 0.0, 0.0, reach)
-        unit = float(s.totals[_kicks.NOW]) / max(1, int((s.sizes > 0).sum()))
+        unit = float(s.totals[_state.NOW]) / max(1, int((s.sizes > 0).sum()))
         if unit == 0:
             return
         start = spoken = time.perf_counter()
@@ -166,7 +167,7 @@ class Chain:
             elif time.perf_counter() - before > LOOK:
                 chunk = max(1, chunk // 2)
             # Sums of differences: set right before they drift.
-            s.totals[_kicks.NOW] = s.costs.sum()
+            s.totals[_state.NOW] = s.costs.sum()
             if told is not None and time.perf_counter() - spoken > SPEAK:
                 spoken = time.perf_counter()
                 told(self)
@@ -179,11 +180,11 @@ class Chain:
 
     def met(self) -> Met:
         """Return the groups met in good partitions."""
-        s, count = self.state, int(self.state.counts[_kicks.MET])
+        s, count = self.state, int(self.state.counts[_state.MET])
         return Met(s.pool[:count], s.pool_sizes[:count], s.pool_costs[:count], s.pool_keys[:count])
 
 
-def _state(place: Field, labels: Array, seed: int, near: Array, remember: bool) -> _kicks.State:
+def _new_state(place: Field, labels: Array, seed: int, near: Array, remember: bool) -> _state.State:
     X, k = place.X, place.k
     n, d = X.shape
     groups = int(labels.max()) + 1
@@ -207,10 +208,10 @@ def _state(place: Field, labels: Array, seed: int, near: Array, remember: bool) 
     codes = np.zeros(room, np.uint64)
     np.add.at(codes, labels, place.keys)
     remembered = min(REMEMBERED * n, REMEMBERED_RECORDS // k) if remember else 0
-    counts = np.zeros(_kicks.COUNTS, np.int64)
-    counts[_kicks.FREE], counts[_kicks.DIRTY] = room - groups, groups
+    counts = np.zeros(_state.COUNTS, np.int64)
+    counts[_state.FREE], counts[_state.DIRTY] = room - groups, groups
     spread = float(((X - X.mean(axis=0)) ** 2).sum())
-    return _kicks.State(
+    return _state.State(
         X=X,
         near=near,
         labels=labels.copy(),
