@@ -1,6 +1,6 @@
 """Lower bounds: never above the optimum, and what they say at the edges."""
 
-from functools import cache
+from functools import cache, partial
 from itertools import combinations
 from math import inf
 
@@ -8,27 +8,14 @@ import numpy as np
 import pytest
 
 import shoal
+from partitioning.strategies import points as points_of
 from shoal.errors import DataError, OptionError, TooLargeError
 from shoal.measure.bounds import gap, lower_bound
 from shoal.partitioning import covering
 from shoal.partitioning.paths import univariate
 
+points = partial(points_of, offset=1e8)
 KINDS = ("normal", "duplicates", "clustered", "collinear", "far", "wide")
-
-
-def points(kind, n, d, seed):
-    rng = np.random.default_rng([seed, n, d])
-    if kind == "normal":
-        return rng.normal(size=(n, d))
-    if kind == "duplicates":
-        return rng.integers(0, 3, (n, d)).astype(float)
-    if kind == "clustered":
-        return 1000 * rng.normal(size=(3, d))[rng.integers(0, 3, n)] + rng.normal(size=(n, d))
-    if kind == "collinear":
-        return np.outer(rng.random(n), np.arange(1, d + 1))
-    if kind == "wide":
-        return np.exp(3 * rng.normal(size=(n, d)))
-    return 1e8 + rng.random((n, d))
 
 
 def optimum(X, k):

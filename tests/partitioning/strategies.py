@@ -51,3 +51,19 @@ def cases(draw, most_records=90, most_columns=30, largest_k=50, one_column=False
     kind = draw(st.sampled_from(KINDS))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     return kind, table(kind, n, d, rng), k
+
+
+def points(kind, n, d, seed, *, offset=1e9, spread=1000):
+    """Return records of one kind: normal, duplicates, clustered, collinear, wide, or far from the origin."""
+    rng = np.random.default_rng([seed, n, d])
+    if kind == "normal":
+        return rng.normal(size=(n, d))
+    if kind == "duplicates":
+        return rng.integers(0, 3, (n, d)).astype(float)
+    if kind == "clustered":
+        return spread * rng.normal(size=(3, d))[rng.integers(0, 3, n)] + rng.normal(size=(n, d))
+    if kind == "collinear":
+        return np.outer(rng.random(n), np.arange(1, d + 1))
+    if kind == "wide":
+        return np.exp(3 * rng.normal(size=(n, d)))
+    return offset + rng.random((n, d))

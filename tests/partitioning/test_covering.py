@@ -1,5 +1,6 @@
 """Set partitioning: against enumeration, against a plain mixed-integer programme, and stopped at any moment."""
 
+from functools import partial
 from itertools import combinations, pairwise
 from types import SimpleNamespace
 
@@ -7,19 +8,13 @@ import numpy as np
 import pytest
 
 import naive_approx
+from partitioning.strategies import points as points_of
 from shoal.measure import information_loss
 from shoal.partitioning import bounds, cover_prices, cover_programme, covering
 from shoal.partitioning.cover_cuts import Cuts, separate
 from shoal.partitioning.pool import squared_error
 
-
-def points(kind, n, d, seed):
-    rng = np.random.default_rng([seed, n, d])
-    if kind == "normal":
-        return rng.normal(size=(n, d))
-    if kind == "duplicates":
-        return rng.integers(0, 3, (n, d)).astype(float)
-    return 100 * rng.normal(size=(3, d))[rng.integers(0, 3, n)] + rng.normal(size=(n, d))
+points = partial(points_of, spread=100)
 
 
 @pytest.mark.parametrize("kind", ["normal", "duplicates", "clustered"])

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import naive_approx
+from partitioning.strategies import points
 from shoal.datasets import companies
 from shoal.errors import TooLargeError
 from shoal.estimator import standardized
@@ -11,19 +12,6 @@ from shoal.partitioning import exact as module
 from shoal.partitioning.exact import exact
 from shoal.partitioning.paths import univariate
 from shoal.partitioning.pool import squared_error
-
-
-def points(kind, n, d, seed):
-    rng = np.random.default_rng([seed, n, d])
-    if kind == "normal":
-        return rng.normal(size=(n, d))
-    if kind == "duplicates":
-        return rng.integers(0, 3, (n, d)).astype(float)
-    if kind == "clustered":
-        return 1000 * rng.normal(size=(3, d))[rng.integers(0, 3, n)] + rng.normal(size=(n, d))
-    if kind == "collinear":
-        return np.outer(rng.random(n), np.arange(1, d + 1))
-    return 1e9 + rng.random((n, d))
 
 
 @pytest.mark.parametrize("k", range(2, 9))
