@@ -1,5 +1,6 @@
 """The anytime search: never worse, always valid, reproducible by steps, ended by time, by Ctrl-C and by the bound."""
 
+import contextlib
 import logging
 import signal
 import threading
@@ -520,6 +521,18 @@ def test_ctrl_c_ends_the_search_at_once():
     interrupted(anytime, X, 3, rng=seeded(), time_limit=60)
     timer.join()
     assert time.perf_counter() - sent[0] < 5
+
+
+def test_ctrl_c_is_heard_even_if_its_exception_is_lost(caplog):
+    def lost(_):
+        with contextlib.suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+
+    begin = time.perf_counter()
+    anytime(gaussian(3000, 3), 3, rng=seeded(), time_limit=600, report=lost)
+    assert time.perf_counter() - begin < 300
+    assert "interrupted" in caplog.text
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_both_limits_together_in_regions(regions):

@@ -18,10 +18,13 @@ the clock.
 from __future__ import annotations
 
 import logging
+import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from threading import Event
+from contextlib import contextmanager, nullcontext
+from threading import Event, current_thread, main_thread
+from types import FrameType
 from typing import Any, Literal
 
 import numpy as np
@@ -166,18 +169,22 @@ class _Hunt:
 
     def run(self) -> Array:
         """Search, and return the best labels."""
+        interrupted = Event()
         try:
-            if not self._ended():
-                if len(self.X) <= WHOLE:
-                    self._whole()
-                else:
-                    self._regions()
+            with nullcontext() if self.quiet else hearing(self.stop, interrupted):
+                if not self._ended():
+                    if len(self.X) <= WHOLE:
+                        self._whole()
+                    else:
+                        self._regions()
         except KeyboardInterrupt:
             if self.quiet:
                 raise
-            log.warning("the search was interrupted: the best partition so far is taken")
+            interrupted.set()
         finally:
             self.stop.set()
+        if interrupted.is_set():
+            log.warning("the search was interrupted: the best partition so far is taken")
         if not self.quiet:
             standing = self._standing(1.0)
             known = np.isfinite(standing.gap)
@@ -272,6 +279,29 @@ class _Hunt:
         self.labels = compact(self.labels)
         self.error = squared_error(self.X, self.labels)
         return CYCLE * (int(self.labels.max()) + 1) * (time.perf_counter() - begin) / max(1, made)
+
+
+@contextmanager
+def hearing(stop: Event, interrupted: Event) -> Iterator[None]:
+    """Have Ctrl-C set both events before it raises, as an exception that meets a destructor is lost.
+
+    A handler of the caller's own, and those of other threads than the main one, are left alone.
+    """
+    usual = signal.default_int_handler
+    if current_thread() is not main_thread() or signal.getsignal(signal.SIGINT) is not usual:
+        yield
+        return
+
+    def handler(number: int, frame: FrameType | None) -> None:
+        stop.set()
+        interrupted.set()
+        usual(number, frame)
+
+    signal.signal(signal.SIGINT, handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)
 
 
 def cut_in_regions(X: Array, labels: Array, rng: Generator) -> list[Array]:
