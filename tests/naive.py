@@ -575,6 +575,63 @@ def mondrian_v2d(X, k, weight=1.0, whole="2k"):
     return mondrian(X, k, rule="v2d", weight=weight, whole=whole)
 
 
+def mondrian_strict(X, k):
+    """A part is cut below a value of its widest coordinate, as near to the middle as k on both sides allow.
+
+    A coordinate without such a value is passed over for the next widest; a part without any is a group.
+    """
+    parts, groups = [np.arange(len(X))], []
+    while parts:
+        part = parts.pop()
+        P, m = X[part], len(part)
+        for j in sorted(range(X.shape[1]), key=lambda j: P[:, j].min() - P[:, j].max()):  # stable: the first on ties
+            below = [(int((P[:, j] < value).sum()), value) for value in set(P[:, j].tolist())]
+            allowed = [(abs(2 * size - m), size, value) for size, value in below if k <= size <= m - k]
+            if allowed:
+                value = min(allowed)[2]
+                parts += [part[P[:, j] < value], part[P[:, j] >= value]]
+                break
+        else:
+            groups.append(part)
+    return numbered(groups, len(X))
+
+
+# --- fixed orders ------------------------------------------------------------------------------
+
+
+def place_on_curve(cell, bits):
+    """Place of a cell on the Hilbert curve, after Skilling (2004), on plain integers."""
+    x, q = list(cell), 1 << (bits - 1)
+    while q > 1:
+        for i in range(len(x)):
+            if x[i] & q:
+                x[0] ^= q - 1
+            else:
+                t = (x[0] ^ x[i]) & (q - 1)
+                x[0], x[i] = x[0] ^ t, x[i] ^ t
+        q >>= 1
+    for i in range(1, len(x)):
+        x[i] ^= x[i - 1]
+    t = sum(1 << bit for bit in range(bits) if (x[-1] >> (bit + 1)).bit_count() % 2)
+    return int("".join(str((xi ^ t) >> bit & 1) for bit in reversed(range(bits)) for xi in x), 2)
+
+
+def insensitive(X, k, order="hilbert"):
+    """Groups of k in an order of all possible records; the last one takes what is left."""
+
+    def key(row):
+        x = X[row].tolist()
+        if order == "hilbert":
+            cell = [int(min(0.5 * (1 + v / (3 + abs(v))) * 2**16, 2**16 - 1)) for v in x]
+            return place_on_curve(cell, 16), x
+        return sqdist1(X[row], np.full(len(x), -10.0)) if order == "distance" else 0, x
+
+    rows = sorted(range(len(X)), key=key)
+    groups = [rows[i : i + k] for i in range(0, len(X) - k + 1, k)]
+    groups[-1] += rows[len(groups) * k :]
+    return numbered(groups, len(X))
+
+
 # --- density -----------------------------------------------------------------------------------
 
 
@@ -660,7 +717,9 @@ ORACLES = {
     "mdav-mhm": mdav_mhm,
     "cbfs-mhm": cbfs_mhm,
     "mst": mst,
+    "insensitive": insensitive,
     "mondrian": mondrian,
+    "mondrian-strict": mondrian_strict,
     "mondrian-v": mondrian_v,
     "mondrian-v2d": mondrian_v2d,
     "dba": dba,

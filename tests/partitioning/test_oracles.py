@@ -24,6 +24,7 @@ VARIANTS = {
         {"gamma": 1.0, "closest": "cost"},
     ],
     "npn-mhm": [{"start": "pair"}, {"start": "mean"}],
+    "insensitive": [{"order": "hilbert"}, {"order": "lexicographic"}, {"order": "distance"}],
     "mondrian": [{}, {"whole": "2k-1"}],
     "mondrian-v": [{}, {"whole": "2k-1"}],
     "mondrian-v2d": [{}, {"whole": "2k-1", "weight": 2.0}],

@@ -1,32 +1,28 @@
-"""Median cuts: halving a set of records along the direction in which it spreads most."""
+"""Median cuts: halving a set of records along the direction in which it spreads most, or cutting it between values."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from shoal.kernels.jit import kernel
+from shoal.kernels.jit import inner, kernel
 
-RANGE, VARIANCE, DIAGONALS = 0, 1, 2
+RANGE, VARIANCE, DIAGONALS, STRICT = 0, 1, 2, 3
 SLACK = 1.0 + 1e-9
 
 
-@kernel
-def _widest(X, rows):  # type: ignore[no-untyped-def]
-    """Coordinate with the widest range among `rows`; the first on ties."""
+@inner
+def _ranges(X, rows):  # type: ignore[no-untyped-def]
+    """Range of each coordinate among `rows`."""
     d = X.shape[1]
     low, high = X[rows[0]].copy(), X[rows[0]].copy()
     for i in rows:
         for j in range(d):
             low[j] = min(low[j], X[i, j])
             high[j] = max(high[j], X[i, j])
-    best = 0
-    for j in range(d):
-        if high[j] - low[j] > high[best] - low[best]:
-            best = j
-    return best
+    return high - low
 
 
-@kernel
+@inner
 def _most_varied(X, rows, diagonals, weight):  # type: ignore[no-untyped-def]
     """Direction of largest variance: (i, i, 0) for a coordinate, (i, j, +-1) for a diagonal.
 
@@ -79,7 +75,7 @@ def halve(X, rows, rule, weight):  # type: ignore[no-untyped-def]
     """
     m = rows.shape[0]
     if rule == RANGE:
-        first = _widest(X, rows)
+        first = np.argmax(_ranges(X, rows))
         second, sign = first, 0
     else:
         first, second, sign = _most_varied(X, rows, rule == DIAGONALS, weight)
@@ -95,17 +91,56 @@ def halve(X, rows, rule, weight):  # type: ignore[no-untyped-def]
 
 
 @kernel
+def cut(X, rows, k):  # type: ignore[no-untyped-def]
+    """Reorder `rows` by a cut between two values of a coordinate and return the size of the lower part.
+
+    Both parts have at least k records. The coordinate is the widest one that has such a cut, the first on ties; its cut
+    is the one nearest to the middle, the lower one on ties. 0 if there is none.
+    """
+    m = rows.shape[0]
+    ranges = _ranges(X, rows)
+    values = np.empty(m)
+    for _ in range(ranges.shape[0]):
+        widest = np.argmax(ranges)
+        if m < 2 * k or ranges[widest] == 0.0:
+            break
+        ranges[widest] = 0.0
+        for p in range(m):
+            values[p] = X[rows[p], widest]
+        order = np.argsort(values, kind="mergesort")
+        # The median and its equals fill the middle: of all cuts, those below and above them are the nearest to it.
+        below = above = m // 2
+        median = values[order[below]]
+        while below > 0 and values[order[below - 1]] == median:
+            below -= 1
+        while above < m and values[order[above]] == median:
+            above += 1
+        if below >= k and (m - above < k or m - 2 * below <= 2 * above - m):
+            middle = below
+        elif m - above >= k:
+            middle = above
+        else:
+            continue
+        rows[:] = rows[order]
+        return middle
+    return 0
+
+
+@kernel
 def halve_down(X, rows, most, rule, weight, labels):  # type: ignore[no-untyped-def]
-    """Halve until no part has more than `most` records; label each part by one of its rows."""
+    """Halve until no part has more than `most` records, or can be cut; label each part by one of its rows."""
     starts = [0]
     ends = [rows.shape[0]]
     while len(starts) > 0:
         start, end = starts.pop(), ends.pop()
-        if end - start <= most:
+        middle = start
+        if end - start > most:
+            part = rows[start:end]
+            middle += cut(X, part, (most + 1) // 2) if rule == STRICT else halve(X, part, rule, weight)
+        if middle == start:
             for p in range(start, end):
                 labels[rows[p]] = rows[start]
             continue
-        middle = start + halve(X, rows[start:end], rule, weight)
         starts.append(start)
         ends.append(middle)
         starts.append(middle)

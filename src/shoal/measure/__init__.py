@@ -1,12 +1,16 @@
-"""What a partition costs: information loss, how far that is from the least possible, and sizes of groups."""
+"""What a partition costs: information loss, how far that is from the least possible, sizes of groups, other units."""
 
 from shoal.measure.bounds import gap, lower_bound
 from shoal.measure.loss import information_loss, sse, sst
 from shoal.measure.sizes import GroupSizes, average_group_size, discernability, group_sizes
+from shoal.measure.utility import Penalty, certainty_penalty, closeness_utility, total_information_loss
 
 __all__ = [
     "GroupSizes",
+    "Penalty",
     "average_group_size",
+    "certainty_penalty",
+    "closeness_utility",
     "discernability",
     "gap",
     "group_sizes",
@@ -14,4 +18,5 @@ __all__ = [
     "lower_bound",
     "sse",
     "sst",
+    "total_information_loss",
 ]

@@ -1,6 +1,9 @@
 """Median cuts: fast, at a higher loss.
 
-Sources: T = Thaeter (2021), dissertation, 7.1; S = Thaeter and Reischuk (2021).
+Sources: T = Thaeter (2021), dissertation, 7.1; S = Thaeter and Reischuk (2021); LeFevre, DeWitt, Ramakrishnan (2006).
+
+Halves are of one size, so that equal records may be cut apart: these are local recoders. The strict variant cuts
+between values only, equal records stay together, and what is published is a global recoding.
 
 Where the papers are silent, or their figures differ from their pseudo-code: records are ranked along the
 direction of a cut, ties by the order that earlier cuts left behind, and the lower half is rounded down.
@@ -26,8 +29,24 @@ PART = 20_000
 
 
 def mondrian(X: Array, k: int, *, whole: Whole = "2k", n_jobs: int = 1, report: Progress = silent) -> Array:
-    """Cut at the median of the coordinate with the widest range (T algorithm 18)."""
-    return _cut_down(X, k, whole, _halves.RANGE, 1.0, n_jobs, report)
+    """Cut at the median of the coordinate with the widest range (T algorithm 18).
+
+    Records that are equal may come into different groups; `mondrian-strict` keeps them together.
+    """
+    return _cut_down(X, _most(k, whole), _halves.RANGE, 1.0, n_jobs, report)
+
+
+def mondrian_strict(X: Array, k: int, *, n_jobs: int = 1, report: Progress = silent) -> Array:
+    """Cut between two values of the coordinate with the widest range (LeFevre et al. 2006, strict partitioning).
+
+    Of the cuts that leave at least k records on either side it is the one nearest to the median, the lower one on ties;
+    where the coordinate has none, the next widest is tried, and a part that has none at all is a group. Equal records
+    are never separated, whatever their number, so that a group may have many more than 2k records.
+
+    The paper cuts above the median value only, and compares normalised ranges; here the coordinates are used as they
+    are given.
+    """
+    return _cut_down(X, 2 * k - 1, _halves.STRICT, 1.0, n_jobs, report)
 
 
 def mondrian_v(X: Array, k: int, *, whole: Whole = "2k", n_jobs: int = 1, report: Progress = silent) -> Array:
@@ -35,7 +54,7 @@ def mondrian_v(X: Array, k: int, *, whole: Whole = "2k", n_jobs: int = 1, report
 
     Variances that differ by rounding only count as equal, and the first coordinate wins.
     """
-    return _cut_down(X, k, whole, _halves.VARIANCE, 1.0, n_jobs, report)
+    return _cut_down(X, _most(k, whole), _halves.VARIANCE, 1.0, n_jobs, report)
 
 
 def mondrian_v2d(
@@ -52,21 +71,27 @@ def mondrian_v2d(
     The variance along a diagonal counts `weight` times. 1 gives the figures of T; 2, which leaves out the
     factor 1 / sqrt(2) of the diagonals, those of S.
     """
-    return _cut_down(X, k, whole, _halves.DIAGONALS, weight, n_jobs, report)
+    return _cut_down(X, _most(k, whole), _halves.DIAGONALS, weight, n_jobs, report)
 
 
-def _cut_down(X: Array, k: int, whole: Whole, rule: int, weight: float, n_jobs: int, report: Progress) -> Array:
-    """Halve all records down to parts that are final."""
+def _most(k: int, whole: Whole) -> int:
+    return 2 * k if whole == "2k" else 2 * k - 1
+
+
+def _cut_down(X: Array, most: int, rule: int, weight: float, n_jobs: int, report: Progress) -> Array:
+    """Cut all records down to parts that are final: of at most `most` records, or such that no cut is allowed."""
     n = len(X)
-    most = 2 * k if whole == "2k" else 2 * k - 1
     labels = np.empty(n, np.int64)
     large, small = [np.arange(n)], []
     while large:
         rows = large.pop()
-        if len(rows) <= max(PART, most):
+        middle = 0
+        if len(rows) > max(PART, most):
+            strict = rule == _halves.STRICT
+            middle = _halves.cut(X, rows, (most + 1) // 2) if strict else _halves.halve(X, rows, rule, weight)
+        if middle == 0:
             small.append(rows)
             continue
-        middle = _halves.halve(X, rows, rule, weight)
         large += [rows[:middle], rows[middle:]]
         report(0.5 * sum(len(rows) for rows in small) / n)
     done = 0

@@ -20,6 +20,8 @@ DOMINGO = "Domingo-Ferrer, Martínez-Ballesté, Mateo-Sanz, Sebé (2006), VLDB J
 KHOMNOTAI = "Khomnotai, Lin, Peng, Santra (2018), Symmetry 10"
 RODRIGUEZ = "Rodríguez-Hoyos et al. (2020), Engineering Applications of Artificial Intelligence 90"
 SCALABLE = "Thaeter, Reischuk (2021), SECRYPT"
+SORIA = "Soria-Comas, Domingo-Ferrer, Sánchez, Martínez (2014), VLDB Journal 23"
+LEFEVRE = "LeFevre, DeWitt, Ramakrishnan (2006), ICDE"
 
 SEBE = "Domingo-Ferrer, Sebé, Solanas (2008), Computers and Mathematics with Applications 55"
 
@@ -343,12 +345,35 @@ METHODS: tuple[Method, ...] = (
         optimal=True,
     ),
     Method(
+        "insensitive",
+        "groups of k in a fixed order, which differ in at most one record each if one record is replaced",
+        f"{THAETER}, definition 3.19; {SORIA}",
+        "O(n d + n log n) time, O(n d) memory",
+        "insensitive:insensitive",
+        (
+            Option(
+                "order",
+                "hilbert",
+                "along a Hilbert curve, by the coordinates one after the other, or by the distance from a far corner",
+                choices=("hilbert", "lexicographic", "distance"),
+            ),
+        ),
+    ),
+    Method(
         "mondrian",
-        "median cuts along the widest coordinate",
+        "median cuts along the widest coordinate, also between equal records: a local recoder",
         f"{THAETER}, algorithm 18; {SCALABLE}, algorithm 4",
         "O(n d log n) time, O(n d) memory",
         "mondrian:mondrian",
         (_WHOLE,),
+        parallel=True,
+    ),
+    Method(
+        "mondrian-strict",
+        "cuts between values of the widest coordinate, near its median, never between equal records: a global recoder",
+        f"{LEFEVRE}; {THAETER}, definition 3.1",
+        "O(n d log n) time, O(n d) memory",
+        "mondrian:mondrian_strict",
         parallel=True,
     ),
     Method(
