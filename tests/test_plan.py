@@ -18,6 +18,13 @@ EVERYTHING = {
     "sensitive_attributes": ["illness", "age"],
     "identifiers": ["name"],
     "other": ["note"],
+    "l": 3,
+    "t": 0.25,
+    "models": {"illness": ["entropy-diversity l=2.5", "beta-likeness beta=1"]},
+    "enforcement": "growth",
+    "population": "postgresql://host/people",
+    "k_map": 4,
+    "presence": [0.0, 0.5],
     "weight": "w",
     "unit": "person",
     "stratum": ["region"],
@@ -34,6 +41,7 @@ EVERYTHING = {
     "missing": "drop",
     "missing_values": {"age": [-999, "NA"]},
     "release": "local-recoding",
+    "cells": {"age": 10, "born": "month", "grade": 0.5},
     "blocks": [["age", "sex", "zip"], ["lat", "lon", "grade", "born"]],
     "small_strata": "merge",
     "method": "mdav",
@@ -79,6 +87,10 @@ def message(**fields):
         ({"missing_values": [True]}, ["'missing_values'", "into quotes"]),
         ({"digits": {"age": -2}}, ["'digits'", "from 0 to 15"]),
         ({"trim": 0.5}, ["'trim'", "less than 0.5"]),
+        ({"cells": {"age": 0}}, ["'cells'", "numbers above 0", "'month'"]),
+        ({"cells": {"age": float("nan")}}, ["'cells'", "numbers above 0"]),
+        ({"cells": {"age": True}}, ["'cells'", "numbers above 0"]),
+        ({"cells": {"born": "week"}}, ["'cells'", "'value', '*', 'month', 'year'"]),
         ({"places": [["lat"]]}, ["'places'"]),
         ({"blocks": "some"}, ["'blocks'"]),
         ({"quasi_identifiers": 3}, ["'quasi_identifiers'"]),
@@ -196,6 +208,44 @@ def test_sdcmicro_names_add_to_ours_or_are_refused():
     for ours, theirs in (("k", "aggr"), ("weight", "weightVar"), ("unit", "hhId")):
         said = message(**{ours: 3 if ours == "k" else "a", theirs: 4 if ours == "k" else "b"})
         assert said == f"The plan says both {ours!r} and {theirs!r}, sdcMicro's name for it."
+
+
+# --- models of privacy ---
+
+
+@pytest.mark.parametrize(
+    ("fields", "part"),
+    [
+        ({"l": 1, "sensitive_attributes": "ill"}, "The 'l' of a plan must be at least 2"),
+        ({"t": 1.5, "sensitive_attributes": "ill"}, "The 't' of a plan must be at most 1"),
+        ({"l": 3}, "l is about sensitive attributes that are not quasi-identifiers, and none is"),
+        ({"t": 0.1, "quasi_identifiers": "ill", "sensitive_attributes": "ill"}, "t is about sensitive attributes"),
+        (
+            {"models": {"age": "alpha alpha=0.5"}, "quasi_identifiers": "age"},
+            "'age' has models, so it must be sensitive",
+        ),
+        ({"enforcement": "growth"}, "the enforcement is of l, t and models"),
+        ({"enforcement": "magic", "l": 2, "sensitive_attributes": "ill"}, "The 'enforcement' of a plan must be 'best'"),
+        ({"k_map": 3}, "k_map and presence need a population"),
+        ({"population": "people.csv"}, "a population needs one of them"),
+        ({"population": "p.csv", "presence": [0.5, 0.2]}, "two shares from 0 to 1, the lower one first"),
+    ],
+)
+def test_demands_that_make_no_sense_are_refused(fields, part):
+    assert part in message(**fields)
+
+
+def test_models_are_kept_as_texts_and_name_what_is_guarded():
+    plan = Plan.of(models={"ill": "alpha alpha=0.5"}, sensitive_attributes=["wage", "age"], quasi_identifiers="age")
+    assert plan.models == {"ill": ("alpha alpha=0.5",)}
+    assert plan.guarded == ("wage", "ill")
+    assert plan.guarded_at_all
+    assert not Plan.of(sensitive_attributes="ill").guarded_at_all
+
+
+def test_the_population_of_a_job_file_lies_beside_it(tmp_path):
+    (tmp_path / "job.yaml").write_text("population: people.csv\nk_map: 3\n", encoding="utf-8")
+    assert read_job(tmp_path / "job.yaml")[0].population == str(tmp_path / "people.csv")
 
 
 # --- job files ---

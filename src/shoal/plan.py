@@ -15,12 +15,15 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from shoal.errors import DataError, OptionError, near_names
 
 Kind = Literal["continuous", "integer", "ordinal", "nominal", "hierarchical", "boolean", "date", "datetime", "place"]
-Form = Literal["microaggregation", "local-recoding", "global-recoding"]
+Form = Literal["microaggregation", "local-recoding", "global-recoding", "strongly-safe"]
+Way = Literal["best", "repair", "growth", "merge", "k-first", "t-first", "mondrian"]
 Marker = str | int | float
 Names = tuple[str, ...]
 
 KINDS: tuple[str, ...] = get_args(Kind)
 FORMS: tuple[str, ...] = get_args(Form)
+# Cells that are no numbers.
+CELLS = ("value", "*", "month", "year")
 
 # Names that users of sdcMicro bring along, and the field each of them adds to.
 SDCMICRO = {
@@ -50,6 +53,25 @@ class Plan(BaseModel):
         What others may know about a person. None: every column without another role.
     sensitive_attributes, other : names
         Passed on as they are. A column may be quasi-identifier and sensitive: it is published as the former.
+    l : int or None
+        Least number of different values of every sensitive attribute in every group (distinct l-diversity).
+    t : float or None
+        Greatest distance, from 0 to 1, of the distribution of every sensitive attribute in any group from that in the
+        whole table (t-closeness). Numbers, dates and levels are compared by their order, values with a hierarchy by
+        the height at which they meet, others as equal or not.
+    models : {sensitive attribute: model or models}
+        Others, or for some attributes only, such as ``{"disease": "entropy-diversity l=3"}``: see
+        ``shoal.privacy.models.MODELS``.
+    enforcement : str or None
+        How groups come to satisfy `l`, `t` and `models`. "best" tries what fits and takes the lowest loss; "repair"
+        mends the groups of `method`; "growth", "merge", "k-first", "t-first" and "mondrian" make groups of their own.
+        None: "best" if the method is "auto", else "repair".
+    population : file or None
+        A table of those who may be in the table, with the same quasi-identifiers, for `k_map` and `presence`.
+    k_map : int or None
+        Least number of people of the population that match what is published of any record.
+    presence : (low, high) or None
+        Within which the share of a group's matching people in the population must lie that are in the table.
     identifiers : names
         Dropped.
     weight : name or None
@@ -87,7 +109,13 @@ class Plan(BaseModel):
         What stands for a missing value besides an empty field; nothing else does.
     release : str
         "microaggregation" publishes typical values, "local-recoding" ranges and ancestors, "global-recoding" the same
-        without ever separating equal records.
+        without ever separating equal records, "strongly-safe" the cell of each record: cells do not depend on the data,
+        and records of cells with fewer than k of them are removed.
+    cells : {name: cell}
+        Of a strongly-safe release. Of numbers the width, the first cell beginning at 0; of dates the width in days, or
+        "month" or "year"; of values with a hierarchy the number of levels to go up. "value" leaves a value as it is,
+        "*" says nothing. Where not said: one level up with a hierarchy, "value" for other categories; of numbers and
+        dates they must be said.
     blocks : "joint", "each" or lists of names
         Which attributes are grouped together. With more than one block, k holds for each block only.
     small_strata : "error" or "merge"
@@ -118,6 +146,13 @@ class Plan(BaseModel):
     sensitive_attributes: Names = ()
     identifiers: Names = ()
     other: Names = ()
+    l: int | None = Field(None, ge=2)  # noqa: E741 - the name that everybody knows
+    t: float | None = Field(None, ge=0, le=1)
+    models: dict[str, Names] = {}
+    enforcement: Way | None = None
+    population: str | None = None
+    k_map: int | None = Field(None, ge=2)
+    presence: tuple[float, float] | None = None
     weight: str | None = None
     unit: str | None = None
     stratum: Names = ()
@@ -134,6 +169,7 @@ class Plan(BaseModel):
     missing: Literal["value", "error", "drop"] = "value"
     missing_values: tuple[Marker, ...] | dict[str, tuple[Marker, ...]] = ()
     release: Form = "microaggregation"
+    cells: dict[str, int | float | str] = {}
     blocks: Literal["joint", "each"] | tuple[Names, ...] = "joint"
     small_strata: Literal["error", "merge"] = "error"
     method: str = "auto"
@@ -152,6 +188,22 @@ class Plan(BaseModel):
     def _one_or_many(cls, value: Any) -> Any:
         """A single name stands for a list of one."""
         return (value,) if isinstance(value, str) else value
+
+    @field_validator("models", mode="before")
+    @classmethod
+    def _as_texts(cls, value: Any) -> Any:
+        """A model in hand is kept as its text, and one stands for a list of one."""
+        if not isinstance(value, dict):
+            return value
+        lists = {name: many if isinstance(many, list | tuple) else (many,) for name, many in value.items()}
+        return {name: tuple(str(one) for one in many) for name, many in lists.items()}
+
+    @field_validator("presence")
+    @classmethod
+    def _rising(cls, value: tuple[float, float] | None) -> tuple[float, float] | None:
+        if value is not None and not 0 <= value[0] <= value[1] <= 1:
+            raise ValueError("must be two shares from 0 to 1, the lower one first")
+        return value
 
     @field_validator("levels", "missing_values", mode="before")
     @classmethod
@@ -177,6 +229,15 @@ class Plan(BaseModel):
             raise ValueError("must be whole numbers from 0 to 15")
         return value
 
+    @field_validator("cells", mode="before")
+    @classmethod
+    def _cells(cls, value: Any) -> Any:
+        for cell in value.values() if isinstance(value, dict) else ():
+            number = isinstance(cell, int | float) and not isinstance(cell, bool) and 0 < cell < float("inf")
+            if not number and cell not in CELLS:
+                raise ValueError(f"must be numbers above 0, or one of {', '.join(map(repr, CELLS))}")
+        return value
+
     @field_validator("importance")
     @classmethod
     def _importance(cls, value: dict[str, float]) -> dict[str, float]:
@@ -195,12 +256,39 @@ class Plan(BaseModel):
                 if before is not None and (before, role) != ("quasi_identifiers", "sensitive_attributes"):
                     raise ValueError(f"the column {name!r} is given two roles: {before} and {role}")
                 seen[name] = role
+        for name in self.models:
+            if seen.setdefault(name, "sensitive_attributes") != "sensitive_attributes":
+                raise ValueError(f"the column {name!r} has models, so it must be sensitive only, not {seen[name]}")
         for name in (half for pair in self.places for half in pair):
             before = seen.get(name)
             if before not in (None, "quasi_identifiers", "sensitive_attributes"):
                 raise ValueError(f"the column {name!r} is given two roles: {before} and places")
             seen[name] = "places"
         return self
+
+    @model_validator(mode="after")
+    def _about_something(self) -> Plan:
+        """What is demanded of sensitive attributes needs one, and what is counted in a population needs that."""
+        for wish in ("l", "t"):
+            if getattr(self, wish) is not None and not self.guarded:
+                raise ValueError(f"{wish} is about sensitive attributes that are not quasi-identifiers, and none is")
+        if self.enforcement is not None and not self.guarded_at_all:
+            raise ValueError("the enforcement is of l, t and models, and none of them is said")
+        counted = self.k_map is not None or self.presence is not None
+        if counted != (self.population is not None):
+            raise ValueError("k_map and presence need a population, and a population needs one of them")
+        return self
+
+    @property
+    def guarded(self) -> Names:
+        """Return the sensitive attributes that `l`, `t` and `models` are about."""
+        known = self.quasi_identifiers or ()
+        return tuple(dict.fromkeys([*(n for n in self.sensitive_attributes if n not in known), *self.models]))
+
+    @property
+    def guarded_at_all(self) -> bool:
+        """Return whether anything is demanded of sensitive attributes."""
+        return self.l is not None or self.t is not None or bool(self.models)
 
     @classmethod
     def of(cls, **fields: Any) -> Plan:
@@ -250,6 +338,9 @@ def read_job(path: str | Path) -> tuple[Plan, dict[str, str]]:
         if "://" not in files[key] and files[key] != "-":
             files[key] = str(path.parent / files[key])
     files.update({key: str(said.pop(key)) for key in ACCESS_KEYS if key in said})
+    population = said.get("population")
+    if isinstance(population, str) and "://" not in population:
+        said["population"] = str(path.parent / population)
     for name, hierarchy in said.get("hierarchies", {}).items() if isinstance(said.get("hierarchies"), dict) else ():
         if isinstance(hierarchy, str) and ":" not in hierarchy and hierarchy != "prefixes":
             said["hierarchies"][name] = str(path.parent / hierarchy)

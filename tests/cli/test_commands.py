@@ -74,7 +74,7 @@ def test_blocks_are_verified_one_by_one(people, run):
     [
         (("out.csv", "--qi", "agee"), "did you mean 'age'"),
         (("out.csv", "--manifest", "people.csv"), "The manifest people.csv is not JSON"),
-        (("out.csv", "--manifest", "m.json", "--qi", "age"), "The manifest says what the quasi-identifiers are"),
+        (("out.csv", "--manifest", "m.json", "--qi", "age"), "The manifest says what the columns are"),
         (("nothing.csv",), "Got no such file"),
     ],
 )

@@ -94,6 +94,13 @@ def anonymize(
     sensitive: o.Sensitive = None,
     id: o.Id = None,
     other: o.Other = None,
+    l_: o.Diversity = None,
+    t: o.Closeness = None,
+    model: o.Model = None,
+    enforce: o.Enforce = None,
+    population: o.Population = None,
+    k_map: o.KMap = None,
+    presence: o.Presence = None,
     weight: o.Weight = None,
     unit: o.Unit = None,
     stratum: o.Stratum = None,
@@ -109,6 +116,7 @@ def anonymize(
     missing: o.Missing = None,
     na: o.Na = None,
     form: o.Form = None,
+    cell: o.Cell = None,
     blocks: o.Blocks = None,
     small_strata: o.SmallStrata = None,
     method: o.Method = None,
@@ -228,6 +236,8 @@ def _planned(shell: Shell, prepared: Prepared, task: Task) -> None:
     rows.append(("space", f"{coordinates.together().shape[1]} coordinates"))
     if prepared.rows_dropped:
         rows.append(("dropped", f"{prepared.rows_dropped:,} rows with missing values"))
+    if prepared.rows_removed:
+        rows.append(("removed", shows.removed(prepared.rows_removed, plan.k)))
     if plan.missing == "value" and any(prepared.missing.values()):
         told = ", ".join(f"{name} {count:,}" for name, count in prepared.missing.items() if count)
         rows.append(("missing", told))
@@ -242,7 +252,12 @@ def _planned(shell: Shell, prepared: Prepared, task: Task) -> None:
             {
                 "dry_run": True,
                 "plan": plan.job(),
-                "rows": {"in": prepared.rows_in, "dropped": prepared.rows_dropped, "published": n},
+                "rows": {
+                    "in": prepared.rows_in,
+                    "dropped": prepared.rows_dropped,
+                    "removed": prepared.rows_removed,
+                    "published": n,
+                },
                 "columns": [{"name": c.name, "role": c.role, "role_inferred": c.inferred} for c in prepared.columns],
                 "attributes": [
                     {

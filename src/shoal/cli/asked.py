@@ -23,6 +23,11 @@ LISTS = {
 }
 SINGLE = {
     "k": "k",
+    "l_": "l",
+    "t": "t",
+    "enforce": "enforcement",
+    "population": "population",
+    "k_map": "k_map",
     "weight": "weight",
     "unit": "unit",
     "coordinates": "coordinates",
@@ -45,6 +50,7 @@ PAIRS: dict[str, tuple[str, Callable[[str], Any], str]] = {
     "representative": ("representatives", str, "what groups publish"),
     "digits": ("digits", int, "a whole number"),
     "date_format": ("formats", str, "a pattern such as %d/%m/%Y"),
+    "cell": ("cells", lambda text: _scalar(text), "a width, a number of levels, value or *"),
     "option": ("options", lambda text: _scalar(text), "a value"),
 }
 ROLES = (*LISTS.values(), "weight", "unit")
@@ -70,12 +76,12 @@ def plan_of(said: Mapping[str, Any]) -> tuple[Plan, dict[str, str]]:
     """
     from shoal.plan import Plan, read_job
 
-    fields = _fields(said)
+    own = fields(said)
     files: dict[str, str] = {}
     if said.get("job") is not None:
         plan, files = read_job(said["job"])
-        fields = _over(plan.model_dump(mode="json", exclude_unset=True), fields)
-    return Plan.of(**fields), files
+        own = _over(plan.model_dump(mode="json", exclude_unset=True), own)
+    return Plan.of(**own), files
 
 
 def reading(said: Mapping[str, Any], files: Mapping[str, str]) -> dict[str, str]:
@@ -125,6 +131,8 @@ def job_file(plan: Plan, files: Mapping[str, str | None], how: Mapping[str, str]
     said: dict[str, Any] = {key: _from(folder, value) for key, value in files.items() if value is not None}
     said |= how
     said |= plan.job()
+    if "population" in said:
+        said["population"] = _from(folder, said["population"])
     for name, hierarchy in said.get("hierarchies", {}).items():
         if isinstance(hierarchy, str) and ":" not in hierarchy and hierarchy != "prefixes":
             said["hierarchies"][name] = _from(folder, hierarchy)
@@ -147,27 +155,40 @@ def names(texts: list[str] | None) -> list[str]:
     return [name for text in texts or () for name in _split(text)]
 
 
-def _fields(said: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a plan that were said."""
-    fields: dict[str, Any] = {}
+def models(texts: list[str] | None) -> dict[str, list[str]]:
+    """Return the models of each column, of which one may have several."""
+    found: dict[str, list[str]] = {}
+    for text in texts or ():
+        name, model = _pair(text, "--model", str, "a model, such as entropy-diversity l=3,")
+        found.setdefault(name, []).append(model)
+    return found
+
+
+def fields(said: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a plan that were said, by the parameters of a command."""
+    found: dict[str, Any] = {}
     for parameter, field in LISTS.items():
         if said.get(parameter):
-            fields[field] = names(said[parameter])
+            found[field] = names(said[parameter])
     for parameter, field in SINGLE.items():
         if said.get(parameter) is not None:
-            fields[field] = said[parameter]
+            found[field] = said[parameter]
     for parameter, (field, convert, what) in PAIRS.items():
         if said.get(parameter):
             flag = {"date_format": "--format"}.get(parameter, f"--{parameter}")
-            fields[field] = dict(_pair(text, flag, convert, what) for text in said[parameter])
+            found[field] = dict(_pair(text, flag, convert, what) for text in said[parameter])
+    if said.get("model"):
+        found["models"] = models(said["model"])
+    if said.get("presence") is not None:
+        found["presence"] = _split(said["presence"])
     if said.get("place"):
-        fields["places"] = [_place(text) for text in said["place"]]
+        found["places"] = [_place(text) for text in said["place"]]
     if said.get("na"):
-        fields["missing_values"] = _markers(said["na"])
+        found["missing_values"] = _markers(said["na"])
     if said.get("blocks") is not None:
         text = said["blocks"]
-        fields["blocks"] = text if text in ("joint", "each") else [_split(block) for block in text.split(";")]
-    return fields
+        found["blocks"] = text if text in ("joint", "each") else [_split(block) for block in text.split(";")]
+    return found
 
 
 def _over(job: dict[str, Any], fields: dict[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 from rich.text import Text
@@ -14,6 +14,8 @@ from shoal.cli.words import in_words_of_the_command_line
 from shoal.errors import OptionError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rich.table import Table
 
     from shoal.release.comparison import Trial
@@ -29,9 +31,15 @@ EXAMPLES = """
 
 [cyan]shoal compare people.csv -k 5 --method 'ona*' --method anytime --time-limit 20 --bound lp[/cyan]
 
+[cyan]shoal compare people.csv -k 5 --qi age,sex --release global-recoding --release strongly-safe --cell age=10[/cyan]
+
 [dim]Nothing is released. The loss is SSE / SST on the coordinates that a release would be made from, and the gap says
 by how much it is above the best possible at most.[/dim]
 """
+LEGEND = """\
+NCP and Total-IL: how wide groups are, in shares of the range, the values or the
+levels of each column. C_AVG: average size over k. C_DM: sum of squared sizes.
+Removed records count as suppressed, and cost C_DM the size of the table."""
 DEFAULT = ("mdav", "mondrian-v2d", "mdav*", "ona*", "auto")
 
 Ks = Annotated[
@@ -46,6 +54,22 @@ Plot = Annotated[
     str | None,
     typer.Option("--plot", metavar="FILE", help="Draw loss and time (svg, png, pdf).", rich_help_panel=o.FILES),
 ]
+Forms = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--release",
+        metavar="FORM",
+        help="Compare forms of release too; repeat it. microaggregation, local-recoding, global-recoding, "
+        "strongly-safe. Default: that of the job file.",
+        rich_help_panel=o.GROUPS,
+    ),
+]
+Units = Annotated[
+    bool,
+    typer.Option(
+        "--units", help="Show NCP, Total-IL, C_AVG and C_DM too, as several forms do.", rich_help_panel=o.TALK
+    ),
+]
 Force = Annotated[bool, typer.Option("--force", help="Replace a plot that is there.", rich_help_panel=o.FILES)]
 
 
@@ -58,6 +82,13 @@ def compare(
     sensitive: o.Sensitive = None,
     id: o.Id = None,
     other: o.Other = None,
+    l_: o.Diversity = None,
+    t: o.Closeness = None,
+    model: o.Model = None,
+    enforce: o.Enforce = None,
+    population: o.Population = None,
+    k_map: o.KMap = None,
+    presence: o.Presence = None,
     weight: o.Weight = None,
     unit: o.Unit = None,
     stratum: o.Stratum = None,
@@ -67,9 +98,12 @@ def compare(
     hierarchy: o.Hierarchy = None,
     importance: o.Importance = None,
     coordinates: o.Coordinates = None,
+    representative: o.Representative = None,
     date_format: o.DateFormat = None,
     missing: o.Missing = None,
     na: o.Na = None,
+    forms: Forms = None,
+    cell: o.Cell = None,
     blocks: o.Blocks = None,
     small_strata: o.SmallStrata = None,
     refine: o.Refine = None,
@@ -87,6 +121,7 @@ def compare(
     delimiter: o.Delimiter = None,
     encoding: o.Encoding = None,
     decimal: o.Decimal = None,
+    units: Units = False,
     json: o.Json = False,
     quiet: o.Quiet = False,
     verbose: o.Verbose = False,
@@ -103,14 +138,15 @@ def compare(
         from shoal.cli import plots
 
         plots.check(plot, force)
-    trials = _trials(current(), where, asked.reading(said, files), plan, names, wanted)
+    shapes = list(dict.fromkeys(asked.names(forms) or [plan.release]))
+    trials = _trials(current(), where, asked.reading(said, files), plan, names, wanted, shapes)
     if json:
         shows.print_json({"trials": [trial._asdict() for trial in trials]})
     current().show(_table(trials))
-    for trial in trials:
-        if trial.error:
-            words = in_words_of_the_command_line(trial.error)
-            current().note(f"{trial.method}, k = {trial.k}: {words}")
+    if units or len(shapes) > 1:
+        current().show("", _units(trials), "", Text(LEGEND, style="dim"))
+    for name, k, error in dict.fromkeys((_called(trial), trial.k, trial.error) for trial in trials if trial.error):
+        current().note(f"{name}, k = {k}: {in_words_of_the_command_line(error)}")
     if all(trial.error for trial in trials):
         raise OptionError("At least one of the methods must be usable on this table. Got none.")
     if plot is not None:
@@ -127,7 +163,9 @@ def _checked(names: list[str]) -> list[str]:
     return names
 
 
-def _trials(shell: Shell, where: str, how: dict[str, str], plan: Any, names: list[str], ks: list[int]) -> list[Trial]:
+def _trials(
+    shell: Shell, where: str, how: dict[str, str], plan: Any, names: list[str], ks: list[int], forms: list[str]
+) -> list[Trial]:
     with shows.bars(shell) as bar:
         found = asked.read_source(where, how, bar("reading"))
         from shoal.progress import silent, throttled
@@ -137,7 +175,9 @@ def _trials(shell: Shell, where: str, how: dict[str, str], plan: Any, names: lis
         told = bar("trying")
         progress = silent if told is None else throttled(told)
         with stoppable(shell), shows.compiling_said(shell):
-            trials = compared(found.table, plan, names, ks, text=found.text, decimal=decimal_mark, progress=progress)
+            trials = compared(
+                found.table, plan, names, ks, forms=forms, text=found.text, decimal=decimal_mark, progress=progress
+            )
             return list(trials)
 
 
@@ -146,26 +186,86 @@ def _table(trials: list[Trial]) -> Table:
         *("k", "method", "loss", "gap", "seconds", "groups", "sizes"),
         numbers=("k", "loss", "gap", "seconds", "groups"),
     )
-    best = {k: min((t.loss for t in trials if t.k == k and t.loss is not None), default=None) for k in _ks(trials)}
-    for at, trial in enumerate(trials):
-        first = at == 0 or trials[at - 1].k != trial.k
-        last = at + 1 == len(trials) or trials[at + 1].k != trial.k
-        # What auto stood for, without its options, for which there is no room.
-        name = trial.method if trial.method != "auto" else f"auto: {trial.chosen.partition(' ')[0].rstrip(',')}"
-        if trial.loss is None or trial.seconds is None:
-            table.add_row(str(trial.k) if first else "", name, *["-"] * 5, end_section=last, style="dim")
+    # The loss of what is left after records were removed is not to be compared with that of all.
+    fair = [t for t in trials if t.loss is not None and not t.removed]
+    best = {k: min((t.loss for t in fair if t.loss is not None and t.k == k), default=None) for k in _ks(trials)}
+    for row in _rows(trials):
+        trial = row.trial
+        if trial is None or trial.loss is None or trial.seconds is None:
+            _add(table, row, 5)
             continue
+        low = trial.loss == best[trial.k] and not trial.removed
         table.add_row(
-            str(trial.k) if first else "",
-            name,
-            Text(shows.percent(trial.loss), style="bold green" if trial.loss == best[trial.k] else ""),
+            row.k,
+            row.name,
+            Text(shows.percent(trial.loss), style="bold green" if low else ""),
             "-" if trial.gap is None else shows.gap_percent(trial.gap),
             f"{trial.seconds:.2f}",
             f"{trial.groups:,}",
             f"{trial.smallest} to {trial.largest}, mean {trial.mean:.1f}",
-            end_section=last,
+            end_section=row.last,
         )
     return table
+
+
+def _units(trials: list[Trial]) -> Table:
+    """Return the units of recoding schemes, and the share of the records that were removed."""
+    headers = ("NCP", "Total-IL", "C_AVG", "C_DM", "removed")
+    table = shows.plain_table("k", "method", *headers, numbers=("k", *headers))
+    for row in _rows(trials):
+        trial = row.trial
+        if trial is None or trial.average_group_size is None or trial.discernability is None:
+            _add(table, row, 5)
+            continue
+        published = (trial.groups or 0) * (trial.mean or 0.0)
+        removed = (trial.removed or 0) / (published + (trial.removed or 0))
+        table.add_row(
+            row.k,
+            row.name,
+            *("-" if x is None else shows.percent(x) for x in (trial.certainty_penalty, trial.total_information_loss)),
+            f"{trial.average_group_size:.2f}",
+            f"{trial.discernability:,}" if trial.discernability < 10**9 else f"{trial.discernability:.3e}",
+            shows.percent(removed) if removed else "-",
+            end_section=row.last,
+        )
+    return table
+
+
+class _Row(NamedTuple):
+    """A line of a table: a trial, or the name of the form of those below it."""
+
+    k: str
+    name: str
+    trial: Trial | None
+    last: bool = False
+
+
+def _rows(trials: list[Trial]) -> Iterator[_Row]:
+    several = len({trial.form for trial in trials}) > 1
+    for at, trial in enumerate(trials):
+        k = str(trial.k) if at == 0 or trials[at - 1].k != trial.k else ""
+        last = at + 1 == len(trials) or trials[at + 1].k != trial.k
+        alone = trial.form == "strongly-safe"
+        if several and not alone and (k or trials[at - 1].form != trial.form):
+            yield _Row(k, trial.form, None)
+            k = ""
+        yield _Row(k, ("  " if several and not alone else "") + _called(trial), trial, last)
+
+
+def _called(trial: Trial) -> str:
+    """Return the name of what was tried: the form where there is no method, else what `auto` stood for."""
+    if trial.form == "strongly-safe":
+        return trial.form
+    # Without its options, for which there is no room.
+    return trial.method if trial.method != "auto" else f"auto: {trial.chosen.partition(' ')[0].rstrip(',')}"
+
+
+def _add(table: Table, row: _Row, figures: int) -> None:
+    """Add a line without figures: what failed, or the name of a form."""
+    if row.trial is None:
+        table.add_row(row.k, Text(row.name, style="bold"), *[""] * figures)
+    else:
+        table.add_row(row.k, row.name, *["-"] * figures, end_section=row.last, style="dim")
 
 
 def _ks(trials: list[Trial]) -> list[int]:

@@ -1,4 +1,4 @@
-"""``shoal methods``: every way to make groups."""
+"""``shoal methods``: every way to make groups, and every model of privacy that they can satisfy."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from shoal.cli.shell import current, guarded
 
 if TYPE_CHECKING:
     from shoal.partitioning.registry import Method, Refinement
+    from shoal.privacy.model import Promise
 
 EXAMPLES = """
 [bold]Examples[/bold]
@@ -35,14 +36,23 @@ def methods(
     quiet: o.Quiet = False,
     verbose: o.Verbose = False,
 ) -> None:
-    """List the methods and refinements, with what they cost and their options."""
+    """List the methods, refinements and models of privacy, with what they cost and their options."""
     from shoal.partitioning.registry import METHODS, REFINEMENTS, find
+    from shoal.privacy.models import MODELS, written
 
     found = METHODS if name is None else (find(name),)
     refinements = REFINEMENTS if name is None else ()
     if json:
+        models = () if name is not None else tuple(MODELS.values())
         shows.print_json(
-            {"methods": [_facts(one) for one in found], "refinements": [_facts(one) for one in refinements]}
+            {
+                "methods": [_facts(one) for one in found],
+                "refinements": [_facts(one) for one in refinements],
+                "models": [
+                    {"name": one.name, "summary": _summary(one), "written": written(one), "monotone": one.monotone}
+                    for one in models
+                ],
+            }
         )
         return
     shell = current()
@@ -52,6 +62,21 @@ def methods(
     shell.show(Text("Methods (--method)", style="bold"), "", shows.pairs([(m.name, _in_short(m)) for m in found]))
     shell.show("", Text("Refinements (--refine)", style="bold"), "")
     shell.show(shows.pairs([(r.name, _in_short(r)) for r in refinements]))
+    shell.show("", Text("Models of privacy (--model COL=MODEL)", style="bold"), "")
+    shell.show(shows.pairs([(one.name, _of_model(one)) for one in MODELS.values()]))
+
+
+def _summary(model: type[Promise]) -> str:
+    """Return the first sentences of the docstring."""
+    return " ".join((model.__doc__ or "").partition("\n\n")[0].split())
+
+
+def _of_model(model: type[Promise]) -> Text:
+    from shoal.privacy.models import written
+
+    flag = {"k-anonymity": "-k K", "k-map": "--population FILE --k-map K"}.get(model.name)
+    flag = "--population FILE --presence LOW,HIGH" if model.name == "delta-presence" else flag
+    return Text(_summary(model)).append(f"\n{flag or written(model)}", style="cyan")
 
 
 def _in_short(one: Method | Refinement) -> Text:

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 ROLES = "What the columns are"
+MODELS = "More than k"
 VALUES = "Types and values"
 GROUPS = "How records are grouped"
 FILES = "Files"
@@ -39,6 +40,58 @@ Sensitive = Annotated[
 Id = Annotated[Many, typer.Option("--id", metavar="COL", help="Identifier: dropped.", rich_help_panel=ROLES)]
 Other = Annotated[
     Many, typer.Option("--other", metavar="COL", help="Neither: passed on as it is.", rich_help_panel=ROLES)
+]
+Diversity = Annotated[
+    int | None,
+    typer.Option(
+        "--l",
+        metavar="L",
+        help="Least number of different values of each sensitive column in every group.",
+        rich_help_panel=MODELS,
+    ),
+]
+Closeness = Annotated[
+    float | None,
+    typer.Option(
+        "--t",
+        metavar="T",
+        help="Greatest distance of a sensitive column in any group from the whole table, 0 to 1.",
+        rich_help_panel=MODELS,
+    ),
+]
+Model = Annotated[
+    Many,
+    typer.Option(
+        "--model",
+        metavar="COL=MODEL",
+        help="Others, such as [cyan]'illness=entropy-diversity l=3'[/cyan]; see [cyan]shoal methods[/cyan].",
+        rich_help_panel=MODELS,
+    ),
+]
+Enforce = Annotated[
+    One,
+    typer.Option(
+        "--enforce",
+        metavar="WAY",
+        help="How: [cyan]best[/cyan], [cyan]repair[/cyan], growth, merge, k-first, t-first or mondrian.",
+        rich_help_panel=MODELS,
+    ),
+]
+Population = Annotated[
+    One,
+    typer.Option(
+        "--population", metavar="FILE", help="Those who may be in the table, for the next two.", rich_help_panel=MODELS
+    ),
+]
+KMap = Annotated[
+    int | None,
+    typer.Option("--k-map", metavar="K", help="Least matches of any record in it.", rich_help_panel=MODELS),
+]
+Presence = Annotated[
+    One,
+    typer.Option(
+        "--presence", metavar="LOW,HIGH", help="Share of the matches that are in the table.", rich_help_panel=MODELS
+    ),
 ]
 Weight = Annotated[
     One,
@@ -134,7 +187,18 @@ Form = Annotated[
     typer.Option(
         "--release",
         metavar="FORM",
-        help="[cyan]microaggregation[/cyan] (default), [cyan]local-recoding[/cyan], [cyan]global-recoding[/cyan].",
+        help="[cyan]microaggregation[/cyan] (default), [cyan]local-recoding[/cyan], [cyan]global-recoding[/cyan], "
+        "[cyan]strongly-safe[/cyan].",
+        rich_help_panel=GROUPS,
+    ),
+]
+Cell = Annotated[
+    Many,
+    typer.Option(
+        "--cell",
+        metavar="COL=CELL",
+        help="Of a strongly-safe release: a width, [cyan]month[/cyan], [cyan]year[/cyan], levels up a hierarchy, "
+        "[cyan]value[/cyan] or [cyan]*[/cyan].",
         rich_help_panel=GROUPS,
     ),
 ]

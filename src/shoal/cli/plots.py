@@ -26,6 +26,13 @@ def check(path: str, force: bool) -> None:
     needed("matplotlib", "plot", "plots")
 
 
+def _line(trial: Trial, trials: Sequence[Trial]) -> str:
+    """Return the name of the line that a trial is on."""
+    if trial.form == "strongly-safe" or all(other.form == trial.form for other in trials):
+        return trial.method
+    return f"{trial.method}, {trial.form}"
+
+
 def draw(trials: Sequence[Trial], path: str, force: bool) -> None:
     """Draw the loss and the time of methods against k."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -36,10 +43,10 @@ def draw(trials: Sequence[Trial], path: str, force: bool) -> None:
     figure = Figure(figsize=(9, 3.8), layout="constrained")
     FigureCanvasAgg(figure)
     left, right = figure.subplots(1, 2)
-    methods = list(dict.fromkeys(trial.method for trial in trials if not trial.error))
+    methods = list(dict.fromkeys(_line(trial, trials) for trial in trials if not trial.error))
     ks = sorted({trial.k for trial in trials})
     for at, method in enumerate(methods):
-        own = sorted((t for t in trials if t.method == method and not t.error), key=lambda t: t.k)
+        own = sorted((t for t in trials if _line(t, trials) == method and not t.error), key=lambda t: t.k)
         style: dict[str, Any] = {"marker": MARKERS[at % len(MARKERS)], "markersize": 5, "linewidth": 1.4}
         xs = [ks.index(t.k) for t in own]
         left.plot(xs, [100 * (t.loss or 0.0) for t in own], label=method, **style)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from shoal.cli.shell import Shell
+    from shoal.privacy.findings import Finding
     from shoal.release.release import Release
     from shoal.tables.schema import Attribute, Column
 
@@ -90,7 +91,10 @@ def summary(release: Release, files: Sequence[str], seconds: float) -> Table:
     rows: list[tuple[str, RenderableType]] = []
     dropped = f" ({release.rows_dropped:,} with missing values dropped)" if release.rows_dropped else ""
     rows.append(("rows", f"{found.rows:,} in {found.classes:,} groups{dropped}"))
+    if release.rows_removed:
+        rows.append(("removed", removed(release.rows_removed, release.plan.k)))
     rows.append(("k", held(release)))
+    rows += models(release.audit.models)
     rows.append(("loss", Text(f"{percent(release.loss)} of the variation") + worst(release)))
     if release.plan.bound != "none":
         rows.append(("gap", nearness(release)))
@@ -99,6 +103,13 @@ def summary(release: Release, files: Sequence[str], seconds: float) -> Table:
         rows.append(("files" if at == 0 else "", Text(name, style="bold")))
     rows.append(("time", f"{seconds:.1f} s"))
     return pairs(rows)
+
+
+def removed(count: int, k: int) -> str:
+    """Return how many records a strongly-safe release leaves out."""
+    from shoal.release.cells import said_of
+
+    return f"{said_of(count, k)} records of cells with fewer than {k}"
 
 
 def held(release: Release) -> Text:
@@ -111,6 +122,18 @@ def held(release: Release) -> Text:
     else:
         words = f"{plan.k} wanted, {found.k} held"
     return Text(words, style="green")
+
+
+def models(findings: Sequence[Finding]) -> list[tuple[str, RenderableType]]:
+    """Return what was asked of sensitive attributes, and what holds."""
+    from shoal.release.guarantees import in_words, shown
+
+    rows: list[tuple[str, RenderableType]] = []
+    for finding in findings:
+        words = f"{in_words(finding)} wanted, {shown(finding.held)} held"
+        below = "" if finding else f"; {finding.groups_below:,} groups, {finding.rows_below:,} rows fall short"
+        rows.append(("model" if not rows else "", Text(words + below, style="green" if finding else "red")))
+    return rows
 
 
 def nearness(release: Release) -> Text:

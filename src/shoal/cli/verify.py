@@ -1,8 +1,9 @@
-"""``shoal verify``: the k that holds in a published file, by itself or against its manifest."""
+"""``shoal verify``: what holds in a published file, k and models of privacy, by itself or against its manifest."""
 
 from __future__ import annotations
 
 import os
+from math import isfinite
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -31,7 +32,9 @@ EXAMPLES = """
 
 [cyan]shoal verify other.csv --qi age,zip,sex -k 5[/cyan]
 
-[dim]Exit code 1: the wanted k does not hold, or the file is not the one that was released.[/dim]
+[cyan]shoal verify other.csv --qi age,zip,sex -k 5 --sensitive illness --l 3 --t 0.2[/cyan]
+
+[dim]Exit code 1: what is wanted does not hold, or the file is not the one that was released.[/dim]
 """
 
 File = Annotated[str, typer.Argument(metavar="FILE", help="The published file or database.")]
@@ -46,6 +49,13 @@ K = Annotated[int | None, typer.Option("-k", metavar="K", help="What is wanted. 
 Unit = Annotated[str | None, typer.Option("--unit", metavar="COL", help="k counts different values of this column.")]
 
 
+# What is said here as in plans.
+OF_PLANS = (
+    *("qi", "sensitive", "l_", "t", "model", "population", "k_map", "presence"),
+    *("type", "levels", "hierarchy", "na"),
+)
+
+
 @guarded
 def verify(
     source: File,
@@ -53,6 +63,17 @@ def verify(
     qi: Qi = None,
     k: K = None,
     unit: Unit = None,
+    sensitive: o.Sensitive = None,
+    l_: o.Diversity = None,
+    t: o.Closeness = None,
+    model: o.Model = None,
+    population: o.Population = None,
+    k_map: o.KMap = None,
+    presence: o.Presence = None,
+    type: o.Type = None,
+    levels: o.Levels = None,
+    hierarchy: o.Hierarchy = None,
+    na: o.Na = None,
     from_: o.From = None,
     table: o.Table = None,
     query: o.Query = None,
@@ -64,31 +85,36 @@ def verify(
     quiet: o.Quiet = False,
     verbose: o.Verbose = False,
 ) -> None:
-    """Count the [bold]k[/bold] that holds in a table, as it is published.
+    """Count the [bold]k[/bold] that holds in a table, as it is published, and the [bold]l[/bold] and [bold]t[/bold].
 
     Rows are alike if all their quasi-identifiers are; missing values are like each other only.
     """
-    names = asked.names(qi)
-    if manifest is not None and (names or unit is not None):
-        raise OptionError("The manifest says what the quasi-identifiers are. Got --qi or --unit beside it.")
+    said = locals()
+    fields = asked.fields({key: said[key] for key in OF_PLANS})
+    names = fields.pop("quasi_identifiers", None)
+    if manifest is not None and (names or fields or unit is not None):
+        raise OptionError("The manifest says what the columns are and what holds. Got options for that beside it.")
     with shows.bars(current()) as bar:
-        found = asked.read_source(source, asked.reading(locals(), {}), bar("reading"))
-    if manifest is None and not names and unit is None:
+        found = asked.read_source(source, asked.reading(said, {}), bar("reading"))
+    if manifest is None and not names and not fields and unit is None:
         manifest = _beside(source, from_)
     if manifest is not None:
         audit, checks = _against(found, manifest, k)
     else:
-        from shoal.privacy.audit import verify as counted
+        from shoal.release.files import verify_source
 
-        audit, checks = counted(found.table, names or None, k, unit=unit), []
+        audit, checks = verify_source(found, names, k, unit=unit, **fields), []
         if not names:
-            current().note("No --qi was given: all columns are taken for quasi-identifiers.")
+            current().note("No --qi was given: all columns without another role are taken for quasi-identifiers.")
     holds = all(passed for _, passed in checks) if checks else audit.holds
     if json:
         shows.print_json(_facts(found, audit, checks, holds))
     current().show(_shown(found, audit, checks, manifest))
     if not holds:
-        wanted = next((words for words, passed in checks if not passed), f"k = {audit.wanted}")
+        from shoal.release.guarantees import in_words
+
+        broken = [in_words(finding) for finding in audit.models if not finding]
+        wanted = next((words for words, passed in checks if not passed), broken[0] if broken else f"k = {audit.wanted}")
         current().fail(f"{found.name}: {wanted} does not hold.")
         raise typer.Exit(REFUSED)
 
@@ -119,7 +145,7 @@ def _against(source: Source, manifest: str, k: int | None) -> tuple[Audit, list[
 
 def _shown(source: Source, found: Audit, checks: list[tuple[str, bool]], manifest: str | None) -> Any:
     held = f"k = {found.k}" if found.k_units is None else f"k = {found.k_units} in units, {found.k} in rows"
-    good = found.holds or (bool(checks) and all(passed for _, passed in checks))
+    good = found.classes_below == 0 or (bool(checks) and all(passed for _, passed in checks))
     rows: list[tuple[str, Any]] = [
         ("file", Text(source.name, style="bold")),
         ("rows", f"{found.rows:,} in {found.classes:,} groups of equal rows"),
@@ -128,6 +154,8 @@ def _shown(source: Source, found: Audit, checks: list[tuple[str, bool]], manifes
     if found.wanted is not None:
         below = f"{found.classes_below:,} groups, {found.rows_below:,} rows" if found.classes_below else "none"
         rows.append((f"below {found.wanted}", below))
+    rows += shows.models(found.models)
+    rows += [(word, Text(glance)) for word, glance in _glances(found)]
     sizes = sorted(found.sizes.items())
     told = ", ".join(f"{count:,} of {size:,}" for size, count in sizes[:5]) + (", .." if len(sizes) > 5 else "")
     rows.append(("groups", told))
@@ -139,6 +167,17 @@ def _shown(source: Source, found: Audit, checks: list[tuple[str, bool]], manifes
     return shows.pairs(rows)
 
 
+def _glances(found: Audit) -> list[tuple[str, str]]:
+    """Return what sensitive attributes have where nothing was asked of them."""
+    from shoal.release.guarantees import shown
+
+    by_name: dict[str, list[str]] = {}
+    for finding in found.glances:
+        letter = "l" if finding.model.rising else "t"
+        by_name.setdefault(str(finding.attribute), []).append(f"{letter} = {shown(finding.held)}")
+    return [("sensitive", f"{name}: {', '.join(held)}") for name, held in by_name.items()]
+
+
 def _facts(source: Source, found: Audit, checks: list[tuple[str, bool]], holds: bool) -> dict[str, Any]:
     return {
         "file": source.name,
@@ -146,6 +185,18 @@ def _facts(source: Source, found: Audit, checks: list[tuple[str, bool]], holds: 
         "rows": found.rows,
         "groups": found.classes,
         "k": {"wanted": found.wanted, "held": found.k, "held_in_units": found.k_units},
+        "models": [
+            {
+                "attribute": finding.attribute,
+                "model": str(finding.model),
+                "held": finding.held if isfinite(finding.held) else None,
+                "groups_below": finding.groups_below,
+                "rows_below": finding.rows_below,
+                "asked": asked_for,
+            }
+            for asked_for, findings in ((True, found.models), (False, found.glances))
+            for finding in findings
+        ],
         "groups_below": found.classes_below,
         "rows_below": found.rows_below,
         "group_sizes": {str(size): count for size, count in found.sizes.items()},

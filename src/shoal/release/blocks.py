@@ -42,8 +42,9 @@ def partitioned(
         chosen, why = settled(plan, n, d, demands, len(sets))
         columns = tuple(name for attribute in attributes if attribute.name in own for name in attribute.columns)
         labels = group(X, chosen, demands, told)
-        # Merging groups afterwards, for units and equal records, does not keep an optimum.
-        optimal = find(chosen.method).optimal and demands.units is None and not demands.together
+        # Mending groups afterwards, for units, equal records and models of privacy, does not keep an optimum.
+        free = demands.units is None and not demands.together and not demands.models
+        optimal = find(chosen.method).optimal and free
         blocks.append(Block(tuple(own), columns, labels, in_words(chosen), why, optimal))
     return blocks
 

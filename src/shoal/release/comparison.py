@@ -1,4 +1,4 @@
-"""Methods compared on the same table: what each of them loses, how long it takes, and how large its groups are."""
+"""Methods and forms of release compared on the same table: what they lose, how long they take, how large groups are."""
 
 from __future__ import annotations
 
@@ -10,18 +10,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shoal.errors import ShoalError
+from shoal.errors import OptionError, ShoalError, near_names
 from shoal.measure.bounds import gap
 from shoal.partitioning.registry import find, find_refinement
 from shoal.partitioning.run import partition
-from shoal.plan import Plan
+from shoal.plan import FORMS, Plan
 from shoal.progress import Progress, part, silent
 from shoal.release.blocks import Block
 from shoal.release.bounds import bound_of
+from shoal.release.cells import FORM, METHOD
 from shoal.release.coordinates import Coordinates
 from shoal.release.grouping import Demands, settled
 from shoal.release.losses import losses
 from shoal.release.preparation import Prepared, prepare
+from shoal.release.utility import utility_of
 
 Array = np.ndarray[Any, Any]
 # Runs of fewer seconds are made twice, and the shorter one counts.
@@ -31,7 +33,7 @@ WARMING = 0.01
 
 
 class Trial(NamedTuple):
-    """One method at one k.
+    """One method at one k, in one form of release.
 
     Attributes
     ----------
@@ -51,6 +53,12 @@ class Trial(NamedTuple):
         Sizes of groups, of all blocks together.
     error : str
         Why the method cannot be used here.
+    form : str
+        Of the release: "microaggregation", ..
+    removed : int or None
+        Records that a strongly-safe release leaves out; nothing of this is in the loss.
+    discernability, average_group_size, certainty_penalty, certainty_penalty_total, total_information_loss
+        See :class:`shoal.release.utility.Utility`; removed records count in all of them.
     """
 
     method: str
@@ -64,6 +72,13 @@ class Trial(NamedTuple):
     largest: int | None = None
     mean: float | None = None
     error: str = ""
+    form: str = "microaggregation"
+    removed: int | None = None
+    discernability: int | None = None
+    average_group_size: float | None = None
+    certainty_penalty: float | None = None
+    certainty_penalty_total: float | None = None
+    total_information_loss: float | None = None
 
 
 def compare(
@@ -72,19 +87,22 @@ def compare(
     methods: Sequence[str],
     ks: Sequence[int],
     *,
+    forms: Sequence[str] | None = None,
     text: bool = False,
     decimal: str = ".",
     progress: Progress = silent,
 ) -> Iterator[Trial]:
-    """Try methods on the coordinates that a release would be made from.
+    """Try methods and forms of release on the coordinates that a release would be made from.
 
     Parameters
     ----------
     native : data frame
     plan : Plan
-        Everything but the method and k, which are replaced.
+        Everything but the method, k and the form, which are replaced. Its `cells` are those of a strongly-safe release.
     methods : names
     ks : least group sizes
+    forms : names or None
+        Forms of release; None: that of the plan.
     text : bool
         Whether types are read out of text, with this `decimal` mark.
     progress : callable
@@ -92,24 +110,75 @@ def compare(
     Yields
     ------
     Trial
-        For each k, for each method. A method that cannot be used on this table says why.
+        For each k, for each form, for each method; a strongly-safe release has none. What cannot be used on this table
+        says why.
     """
-    count = len(methods) * len(ks)
-    for at, k in enumerate(ks):
-        prepared = prepare(native, _planned(plan, plan.method, k), text=text, decimal=decimal)
-        coordinates = prepared.embedded()
+    wanted = [_known(form) for form in dict.fromkeys(forms or [plan.release])]
+    steps = len(ks) * sum(1 if form == FORM else len(methods) for form in wanted)
+    done = 0
+    for k in ks:
         trials: list[Trial] = []
-        best: tuple[float, list[Block]] | None = None
-        for place, method in enumerate(methods, at * len(methods)):
-            trial, blocks = _trial(prepared, coordinates, method, part(progress, place / count, (place + 1) / count))
-            trials.append(trial)
-            if trial.loss is not None and (best is None or trial.loss < best[0]):
-                best = trial.loss, blocks
+        best: _Best | None = None
+        groups: dict[bool, list[Trial]] = {}
+        for form in wanted:
+            together = form == "global-recoding"
+            told = part(progress, done / steps, (done + (1 if form == FORM else len(methods))) / steps)
+            done += 1 if form == FORM else len(methods)
+            if form == FORM:
+                trials.append(_safe_trial(native, _planned(plan, "auto", k, form), text, decimal))
+                continue
+            if together not in groups:
+                prepared = prepare(native, _planned(plan, plan.method, k, form), text=text, decimal=decimal)
+                groups[together], found = _trials(prepared, methods, told)
+                best = min(filter(None, (best, found)), key=lambda one: one.loss, default=None)
+            # Microaggregation and local recoding publish different things of the same groups.
+            trials += [trial._replace(form=form) for trial in groups[together]]
         bound = None
         if best is not None:
-            bound = bound_of(coordinates, best[1], prepared.plan, prepared.weights, best[0])
+            bound = bound_of(best.coordinates, best.blocks, best.prepared.plan, best.prepared.weights, best.loss)
         for trial in trials:
-            yield trial._replace(gap=_gap(trial.loss, bound))
+            yield trial if trial.form == FORM else trial._replace(gap=_gap(trial.loss, bound))
+
+
+def _known(form: str) -> str:
+    if form not in FORMS:
+        hint = near_names(form, FORMS, f"one of {', '.join(FORMS)}.")
+        raise OptionError(f"A form of release must be one that Shoal knows. Got {form!r}.", hint=hint)
+    return form
+
+
+class _Best(NamedTuple):
+    """The groups that lose least, of which the bound is."""
+
+    loss: float
+    blocks: list[Block]
+    prepared: Prepared
+    coordinates: Coordinates
+
+
+def _trials(prepared: Prepared, methods: Sequence[str], progress: Progress) -> tuple[list[Trial], _Best | None]:
+    """Return the trials of methods, without their gaps, and the best groups."""
+    coordinates = prepared.embedded()
+    trials: list[Trial] = []
+    best: _Best | None = None
+    for at, method in enumerate(methods):
+        told = part(progress, at / len(methods), (at + 1) / len(methods))
+        trial, blocks = _trial(prepared, coordinates, method, told)
+        trials.append(trial)
+        if trial.loss is not None and (best is None or trial.loss < best.loss):
+            best = _Best(trial.loss, blocks, prepared, coordinates)
+    return trials, best
+
+
+def _safe_trial(native: Any, plan: Plan, text: bool, decimal: str) -> Trial:
+    """Return the trial of fixed cells."""
+    try:
+        prepared = prepare(native, plan, text=text, decimal=decimal)
+    except ShoalError as error:
+        return Trial(METHOD, plan.k, METHOD, error=str(error), form=FORM)
+    coordinates = prepared.embedded()
+    blocks = prepared.partitioned(coordinates, plan)
+    return _measured(prepared, coordinates, METHOD, blocks, prepared.watch.seconds["partitioning"])
 
 
 def _gap(loss: float | None, bound: float | None) -> float | None:
@@ -119,16 +188,32 @@ def _gap(loss: float | None, bound: float | None) -> float | None:
     return found if isfinite(found) else None
 
 
-def _planned(plan: Plan, method: str, k: int) -> Plan:
+def _planned(plan: Plan, method: str, k: int, form: str) -> Plan:
+    """Return the plan with another method, k and form, and without what has no place beside them."""
+    if form == FORM:
+        named = (
+            "method",
+            "options",
+            "refine",
+            "time_limit",
+            "random_state",
+            "bound",
+            "representatives",
+            "digits",
+            "trim",
+        )
+        plain = {name: Plan.model_fields[name].default for name in named}
+        return plan.model_copy(update={**plain, "k": k, "release": form})
     options = plan.options if method == plan.method else {}
     timed = method == "auto" or find(method).timed or (plan.refine is not None and find_refinement(plan.refine).timed)
     limit = plan.time_limit if timed else None
-    return plan.model_copy(update={"k": k, "method": method, "options": options, "time_limit": limit})
+    update = {"k": k, "method": method, "options": options, "time_limit": limit, "release": form, "cells": {}}
+    return plan.model_copy(update=update)
 
 
 def _trial(prepared: Prepared, coordinates: Coordinates, method: str, progress: Progress) -> tuple[Trial, list[Block]]:
     """Return the trial of one method, without its gap, and its groups."""
-    plan = _planned(prepared.plan, method, prepared.plan.k)
+    plan = _planned(prepared.plan, method, prepared.plan.k, prepared.plan.release)
     try:
         _warm_up(coordinates, plan, prepared.demands)
         blocks, seconds = _timed(prepared, coordinates, plan, progress)
@@ -137,12 +222,18 @@ def _trial(prepared: Prepared, coordinates: Coordinates, method: str, progress: 
             blocks, again = _timed(prepared, coordinates, plan, progress)
             seconds = min(seconds, again)
     except ShoalError as error:
-        return Trial(method, plan.k, method, error=str(error)), []
+        return Trial(method, plan.k, method, error=str(error), form=plan.release), []
+    return _measured(prepared, coordinates, method, blocks, seconds), blocks
+
+
+def _measured(prepared: Prepared, coordinates: Coordinates, method: str, blocks: list[Block], seconds: float) -> Trial:
+    """Return all that is known of groups, but for the gap."""
     labels = {name: block.labels for block in blocks for name in block.attributes}
     sizes = np.concatenate([np.bincount(block.labels) for block in blocks])
-    trial = Trial(
+    utility = utility_of(prepared.reads, blocks, prepared.plan.k, prepared.cells)
+    return Trial(
         method,
-        plan.k,
+        prepared.plan.k,
         " / ".join(dict.fromkeys(block.method for block in blocks)),
         loss=losses(coordinates, labels, prepared.weights).total,
         seconds=seconds,
@@ -150,8 +241,14 @@ def _trial(prepared: Prepared, coordinates: Coordinates, method: str, progress: 
         smallest=int(sizes.min()),
         largest=int(sizes.max()),
         mean=float(sizes.mean()),
+        form=prepared.plan.release,
+        removed=prepared.rows_removed,
+        discernability=utility.discernability,
+        average_group_size=utility.average_group_size,
+        certainty_penalty=utility.certainty_penalty,
+        certainty_penalty_total=utility.certainty_penalty_total,
+        total_information_loss=utility.total_information_loss,
     )
-    return trial, blocks
 
 
 def _timed(prepared: Prepared, coordinates: Coordinates, plan: Plan, progress: Progress) -> tuple[list[Block], float]:

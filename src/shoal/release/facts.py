@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any
 import shoal
 from shoal.partitioning.registry import find, find_refinement
 from shoal.release.bounds import in_full, in_short
+from shoal.release.cells import FORM, said_of
 from shoal.release.flags import FLAGS
+from shoal.release.guarantees import guarantees_of, in_words, shown
 from shoal.release.manifest import versions
 from shoal.release.report import Check, Column, Facts, File
+from shoal.release.utility import sentences
 
 if TYPE_CHECKING:
     from shoal.plan import Plan
@@ -26,6 +29,7 @@ RELEASES = {
     "microaggregation": "each group publishes typical values of its own",
     "local-recoding": "each group publishes the range of its values",
     "global-recoding": "each group publishes the range of its values, and equal records are never separated",
+    "strongly-safe": "each record publishes the cell that it lies in; cells do not depend on the data",
 }
 # What is too long for a command line is left to a job file.
 LONG = ("places", "levels", "missing_values", "blocks", "options")
@@ -58,6 +62,10 @@ def facts_of(release: Release) -> Facts:
         nearness=in_full(release),
         by_clock=by_the_clock(plan),
         loss_by_attribute=tuple(release.losses.by_attribute.items()),
+        utility=tuple(sentences(release.utility, release.rows_removed)),
+        by_cells=plan.release == FORM,
+        removed=_removed(release),
+        guarantees=guarantees_of(release),
         dropped=_dropped(release),
         missing_rule=MISSING[plan.missing],
         missing=tuple((name, count) for name, count in release.missing.items() if count),
@@ -118,6 +126,9 @@ def _checks(release: Release) -> tuple[Check, ...]:
         for block in release.blocks:
             words = f"counted {where}"
             checks.append(Check(f"k = {plan.k} within {', '.join(block.columns)}", True, words))
+    for finding in found.models:
+        words = f"{shown(finding.held)} in the worst of {finding.groups} groups, counted {where}"
+        checks.append(Check(f"{in_words(finding)} in every group", bool(finding), words))
     gone = [column.name for column in release.columns if column.role in ("identifier", "unit")]
     if gone:
         checks.append(Check("Identifiers are not in the release", True, f"left out: {', '.join(gone)}"))
@@ -127,13 +138,26 @@ def _checks(release: Release) -> tuple[Check, ...]:
 
 
 def _dropped(release: Release) -> tuple[str, ...]:
-    sentences = []
+    told = []
     if release.rows_dropped:
         # A small number of rows would tell that few people have a gap.
         count = release.rows_dropped
         said = str(count) if count >= release.plan.k else f"fewer than {release.plan.k}"
-        sentences.append(f"{said} rows with a missing quasi-identifier.")
-    return tuple(sentences)
+        told.append(f"{said} rows with a missing quasi-identifier.")
+    if release.rows_removed:
+        told.append(
+            f"{said_of(release.rows_removed, release.plan.k)} records whose cell had fewer than {release.plan.k}."
+        )
+    return tuple(told)
+
+
+def _removed(release: Release) -> str:
+    """Return what removed records mean for the loss; few of them are not counted."""
+    count, rest = release.rows_removed, release.audit.rows
+    if not count:
+        return ""
+    share = f"{100 * count / (count + rest):.1f}\N{NO-BREAK SPACE}%" if count >= release.plan.k else "Some"
+    return f"{share} of the records were removed with their cells; the loss is that of the others."
 
 
 def _notes(release: Release) -> tuple[str, ...]:

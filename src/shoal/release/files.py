@@ -14,9 +14,11 @@ from shoal.io import Source, read, write
 from shoal.io.files import checked_target, draft
 from shoal.io.formats import locate
 from shoal.plan import Plan
-from shoal.privacy.audit import Audit, audit, require
+from shoal.privacy.audit import Audit, audit, counted, require, verify
+from shoal.privacy.wishes import wishes_of
 from shoal.progress import Progress, part, throttled
-from shoal.release.run import release_of
+from shoal.release.population import people_of, table_of
+from shoal.release.run import IN_MEMORY, release_of
 from shoal.tables.columns import typed
 from shoal.tables.frames import to_arrow
 
@@ -75,8 +77,8 @@ def anonymize_file(
     if not isinstance(source, Source):
         source = read(source, progress=part(told, 0.0, 0.1))
     seconds = time.perf_counter() - start
-    decimal = source.dialect.decimal if source.dialect is not None else "."
-    release = release_of(source.table, plan, text=source.text, decimal=decimal, progress=part(told, 0.1, 0.8))
+    told_of = part(told, 0.1, 0.8)
+    release = release_of(source.table, plan, text=source.text, decimal=decimal_of(source), progress=told_of)
     release = replace(release, source=source, timings={"reading": seconds, **release.timings})
     if output is None:
         told(1.0)
@@ -156,7 +158,7 @@ def write_text(text: str, path: str | PathLike[str], *, force: bool = False) -> 
 
 
 def verify_file(source: str | PathLike[str] | Source, manifest: str | PathLike[str]) -> Audit:
-    """Repeat the audit of a published file: its hash, its rows, and k on its quasi-identifiers.
+    """Repeat the audit of a published file: its hash, its rows, k on its quasi-identifiers, and models of privacy.
 
     Parameters
     ----------
@@ -173,7 +175,7 @@ def verify_file(source: str | PathLike[str] | Source, manifest: str | PathLike[s
     Raises
     ------
     DisclosureError
-        If the file is not the one that was released, or k does not hold in it.
+        If the file is not the one that was released, or k or a model of privacy does not hold in it.
     """
     said = read_manifest(manifest)
     source = source if isinstance(source, Source) else read(source)
@@ -195,7 +197,39 @@ def verify_file(source: str | PathLike[str] | Source, manifest: str | PathLike[s
         names = _present(source, [*block, *strata])
         require(audit(source.table, names, wanted), source.name)
     # With several blocks, k is not promised for all quasi-identifiers together.
-    return audit(source.table, said["quasi_identifiers"], wanted if len(blocks) == 1 else None)
+    found = audit_of(source, said["quasi_identifiers"], wanted if len(blocks) == 1 else None, Plan.of(**said["plan"]))
+    require(found, source.name)
+    return found
+
+
+def audit_of(source: Source, names: list[str], wanted: int | None, plan: Plan, people: Any = None) -> Audit:
+    """Return the audit of a table that was read again: k by rows, and all models of the plan."""
+    how: dict[str, Any] = {"text": source.text, "decimal": decimal_of(source)}
+    found = audit(source.table, names, wanted, demands=wishes_of(source.table, plan, **how))
+    if plan.population is None:
+        return found
+    if people is None and plan.population == IN_MEMORY:
+        raise DataError(
+            "The population of this release was no file, and must be given to check its matches. Got none.",
+            hint="shoal.verify(table, .., population=.., k_map=..) takes it.",
+        )
+    people = people_of(plan) if people is None else people
+    return replace(found, models=found.models + counted(source.table, people, names, plan, **how))
+
+
+def verify_source(
+    source: Source, quasi_identifiers: list[str] | None, k: int | None, *, population: str | None = None, **fields: Any
+) -> Audit:
+    """Check a table that was read, with the type of its text; see :func:`shoal.verify`."""
+    people = None if population is None else table_of(population)
+    return verify(
+        source.table, quasi_identifiers, k, population=people, text=source.text, decimal=decimal_of(source), **fields
+    )
+
+
+def decimal_of(source: Source) -> str:
+    """Return the decimal mark of a source."""
+    return source.dialect.decimal if source.dialect is not None else "."
 
 
 def read_manifest(path: str | PathLike[str]) -> dict[str, Any]:

@@ -1,7 +1,8 @@
-"""Partitions under what tables demand: strata, units, and records that must not be separated.
+"""Partitions under what tables demand: strata, units, records that must not be separated, models of privacy.
 
 Every method of Shoal makes groups of at least k records. Where k counts units, or equal records must stay together,
-groups that fall short are merged with their nearest ones afterwards.
+groups that fall short are merged with their nearest ones afterwards. Models of privacy have ways of their own
+(`shoal.partitioning.guarded`), of which the groups of the method are one start.
 """
 
 from __future__ import annotations
@@ -14,10 +15,12 @@ import numpy as np
 
 from shoal.errors import DataError
 from shoal.partitioning.choice import choose
+from shoal.partitioning.door import threads
 from shoal.partitioning.pool import numbered
 from shoal.partitioning.registry import find, find_refinement
 from shoal.partitioning.run import partition, resolve
 from shoal.plan import Plan
+from shoal.privacy.demands import Demand
 from shoal.progress import Progress, part, silent
 
 Array = np.ndarray[Any, Any]
@@ -38,11 +41,14 @@ class Demands(NamedTuple):
         k counts different ones.
     together : bool
         Whether equal records are never separated.
+    models : tuple of Demand
+        Of sensitive attributes of the whole table, in every group.
     """
 
     strata: Array | None = None
     units: Array | None = None
     together: bool = False
+    models: tuple[Demand, ...] = ()
 
 
 def group(X: Array, plan: Plan, demands: Demands, report: Progress = silent) -> Array:
@@ -65,8 +71,12 @@ def group(X: Array, plan: Plan, demands: Demands, report: Progress = silent) -> 
         rows = order[start:stop]
         told = part(report, start / len(X), stop / len(X))
         units = None if demands.units is None else np.unique(demands.units[rows], return_inverse=True)[1]
-        own = X if len(rows) == len(X) else X[rows]
-        own = _one_stratum(own, _shared(plan, len(rows) / len(X)), units, demands.together, told)
+        here = X if len(rows) == len(X) else X[rows]
+        shared = _shared(plan, len(rows) / len(X))
+        near = part(told, 0.0, 0.5) if demands.models else told
+        own = _one_stratum(here, shared, units, demands.together, near)
+        if demands.models:
+            own = _guarded(here, own, shared, demands._replace(units=units), rows, part(told, 0.5, 1.0))
         labels[rows] = own + count
         count += int(own.max()) + 1
     return numbered(labels)
@@ -92,10 +102,11 @@ def settled(plan: Plan, n: int, d: int, demands: Demands, blocks: int = 1) -> tu
     blocks : int
         Partitions that have to share the time, besides that of units.
     """
-    runs = blocks * (1 if demands.units is None else 2)
+    runs = blocks * (1 if demands.units is None else 2) * (2 if demands.models else 1)
     limit = None if plan.time_limit is None else plan.time_limit / runs
     if plan.method != "auto":
         return plan.model_copy(update={"time_limit": limit}), "the plan asks for it"
+    way = plan.enforcement or "best"
     if plan.options:
         resolve("auto", plan.options, plan.refine, plan.time_limit, (n, d), plan.k)  # says why they are refused
     improved = plan.refine is not None and find_refinement(plan.refine).timed
@@ -107,7 +118,7 @@ def settled(plan: Plan, n: int, d: int, demands: Demands, blocks: int = 1) -> tu
         options["max_steps"] = round(options["max_steps"] * n / largest)
     kept = limit if find(choice.method).timed or improved else None
     seed = 0 if plan.random_state is None else plan.random_state
-    update = {"method": choice.method, "options": options, "time_limit": kept, "random_state": seed}
+    update = {"method": choice.method, "options": options, "time_limit": kept, "random_state": seed, "enforcement": way}
     return plan.model_copy(update=update), choice.reason
 
 
@@ -124,7 +135,8 @@ def _shared(plan: Plan, share: float) -> Plan:
 def in_words(plan: Plan) -> str:
     """Return the method of a plan with its options, and the refinement."""
     options = ", ".join(f"{name}={value!r}" for name, value in plan.options.items())
-    return plan.method + (f" ({options})" if options else "") + (f", then {plan.refine}" if plan.refine else "")
+    words = plan.method + (f" ({options})" if options else "") + (f", then {plan.refine}" if plan.refine else "")
+    return f"{words}; models by {plan.enforcement or 'repair'}" if plan.guarded_at_all else words
 
 
 def _one_stratum(X: Array, plan: Plan, units: Array | None, together: bool, report: Progress) -> Array:
@@ -147,6 +159,31 @@ def _one_stratum(X: Array, plan: Plan, units: Array | None, together: bool, repo
     return by_rows if _error(X, by_rows) <= _error(X, by_units) else by_units
 
 
+def _guarded(X: Array, labels: Array, plan: Plan, demands: Demands, rows: Array, report: Progress) -> Array:
+    """Return groups of the records of a stratum that satisfy the models too, by the way that the plan says."""
+    from shoal.partitioning.guarded import guarded
+    from shoal.privacy.repair import enforce
+    from shoal.release.guards import asked_of
+
+    units = demands.units
+    short = None if units is None else (lambda at, own: _few_units(own, units[at], plan.k))
+    if demands.together:
+        return enforce(X, labels, plan.k, demands.models, rows=rows, short=short, resplit=False, report=report)
+    asked = asked_of(X, plan.k, demands.models, rows=rows, short=short)
+    rng = np.random.default_rng(plan.random_state)
+    way = plan.enforcement or "repair"
+    n_jobs = threads(plan.n_jobs, "anonymize")
+    return guarded(
+        X, plan.k, asked, way=way, labels=labels, time_limit=plan.time_limit, rng=rng, n_jobs=n_jobs, report=report
+    )
+
+
+def _few_units(labels: Array, units: Array, k: int) -> Array:
+    """Return bool[m]: which groups have records of fewer than k units."""
+    pairs = np.unique(labels * (int(units.max()) + 1) + units)
+    return np.bincount(pairs // (int(units.max()) + 1), minlength=int(labels.max()) + 1) < k
+
+
 def _partition(X: Array, plan: Plan, report: Progress) -> Array:
     return partition(
         X,
@@ -165,10 +202,7 @@ def _with_equals(X: Array, labels: Array, k: int, units: Array | None, together:
     """Return the labels with equal records put together, if asked, and groups that fall short merged."""
 
     def short(found: Array) -> Array:
-        if units is None:
-            return np.bincount(found) < k
-        pairs = np.unique(found * (int(units.max()) + 1) + units)
-        return np.bincount(pairs // (int(units.max()) + 1), minlength=int(found.max()) + 1) < k
+        return np.bincount(found) < k if units is None else _few_units(found, units, k)
 
     if together:
         labels = _put_equals_together(X, labels)

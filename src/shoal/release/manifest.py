@@ -56,10 +56,26 @@ def manifest_of(release: Release) -> dict[str, Any]:
             "held_in_units": found.k_units,
             "blocks": [list(block.columns) for block in release.blocks],
         },
+        "models": [
+            {
+                "attribute": finding.attribute,
+                "model": str(finding.model),
+                "held": finding.held if isfinite(finding.held) else None,
+                "groups": finding.groups,
+                "groups_below": finding.groups_below,
+            }
+            for finding in found.models
+        ],
         "groups": found.classes,
         "group_sizes": {str(size): count for size, count in found.sizes.items()},
-        "rows": {"in": release.rows_in, "dropped": release.rows_dropped, "published": found.rows},
+        "rows": {
+            "in": release.rows_in,
+            "dropped": release.rows_dropped,
+            "removed": release.rows_removed,
+            "published": found.rows,
+        },
         "loss": release.loss,
+        "utility": release.utility.plain(),
         "lower_bound": release.lower_bound,
         "gap": release.gap if release.gap is not None and isfinite(release.gap) else None,
         "methods": [{"columns": list(b.columns), "method": b.method, "why": b.why} for b in release.blocks],

@@ -16,8 +16,11 @@ from shoal.plan import Plan
 from shoal.privacy.audit import codes_of
 from shoal.progress import Progress, silent
 from shoal.release.blocks import Block, attribute_sets, partitioned
+from shoal.release.cells import FORM, Cells, cells_of, checked
 from shoal.release.coordinates import Coordinates, embedded
 from shoal.release.grouping import Demands, in_words, settled
+from shoal.release.guarantees import models_of
+from shoal.release.population import check_columns, kept_to, people_of
 from shoal.release.strata import demands_of
 from shoal.tables import columns as _columns
 from shoal.tables import frames, schema
@@ -36,10 +39,10 @@ class Watch:
 
     @contextmanager
     def __call__(self, step: str) -> Iterator[None]:
-        """Take the time of a step."""
+        """Take the time of a step, which may come in parts."""
         start = time.perf_counter()
         yield
-        self.seconds[step] = time.perf_counter() - start
+        self.seconds[step] = self.seconds.get(step, 0.0) + time.perf_counter() - start
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,7 @@ class Prepared:
         As it came.
     plan : Plan
     text : bool
-        Whether types were read out of text.
+        Whether types were read out of text, with this `decimal` mark.
     table : pyarrow.Table
         The rows that stay.
     columns : columns with their roles
@@ -65,11 +68,16 @@ class Prepared:
     demands, strata, merged_strata, weights
         What the partition must respect, and what enters means and losses.
     warnings : tuple of str
+    people : pyarrow.Table or None
+        The population that the release is held against.
+    cells : Cells or None
+        Of a strongly-safe release.
     """
 
     native: Any
     plan: Plan
     text: bool
+    decimal: str
     table: Any
     columns: tuple[schema.Column, ...]
     reads: list[schema.Read]
@@ -83,11 +91,18 @@ class Prepared:
     weights: Array | None
     warnings: tuple[str, ...]
     watch: Watch
+    people: Any = None
+    cells: Cells | None = None
 
     @property
     def attributes(self) -> tuple[schema.Attribute, ...]:
         """Return the quasi-identifiers and how they are published."""
         return tuple(read.attribute for read in self.reads)
+
+    @property
+    def rows_removed(self) -> int:
+        """Return how many records lay in cells with fewer than k."""
+        return 0 if self.cells is None else self.cells.removed
 
     def embedded(self) -> Coordinates:
         """Return the coordinates of the attributes."""
@@ -96,10 +111,16 @@ class Prepared:
 
     def partitioned(self, coordinates: Coordinates, plan: Plan, progress: Progress = silent) -> list[Block]:
         """Return the blocks of attributes with their groups, by the method and k of `plan`."""
-        return partitioned(self.attributes, coordinates, plan, self.demands, progress)
+        if self.cells is not None:
+            return [self.cells.block(self.attributes)]
+        blocks = partitioned(self.attributes, coordinates, plan, self.demands, progress)
+        return blocks if self.people is None else [kept_to(blocks[0], self, coordinates)]
 
     def methods(self, coordinates: Coordinates) -> list[tuple[tuple[str, ...], str, str]]:
         """Return the attributes of each block, the method that is used for it, and why; or refuse the method."""
+        if self.cells is not None:
+            block = self.cells.block(self.attributes)
+            return [(block.attributes, block.method, block.why)]
         found = []
         sets = attribute_sets(self.attributes, self.plan)
         for own in sets:
@@ -110,13 +131,16 @@ class Prepared:
         return found
 
 
-def prepare(native: Any, plan: Plan, *, text: bool = False, decimal: str = ".") -> Prepared:
+def prepare(native: Any, plan: Plan, *, text: bool = False, decimal: str = ".", population: Any = None) -> Prepared:
     """Read the values that a plan needs, and refuse what cannot be done."""
     watch = Watch()
+    plan = checked(plan)
     with watch("reading values"):
         columns = schema.roles(frames.names_of(native, "anonymize"), plan)
         # What is declared to be passed on or dropped may hold anything.
-        needed = [c.name for c in columns if c.inferred or c.role not in ("other", "sensitive", "identifier")]
+        guarded = plan.guarded if plan.guarded_at_all else ()
+        passed = ("other", "sensitive", "identifier")
+        needed = [c.name for c in columns if c.inferred or c.role not in passed or c.name in guarded]
         table = frames.to_arrow(native, "anonymize", needed)
         refuse_identifiers(table, columns, text=text, decimal=decimal)
         reads = schema.read(table, columns, plan, text=text, decimal=decimal)
@@ -126,13 +150,28 @@ def prepare(native: Any, plan: Plan, *, text: bool = False, decimal: str = ".") 
     if keep is not None:
         table, reads = table.take(keep), [_taken(read, keep) for read in reads]
     _check_sizes(plan, table.num_rows, n_in)
+    cells = None
+    if plan.release == FORM:
+        with watch("partitioning"):
+            cells = cells_of(table, reads, plan)
+        reads, rows = cells.everybody, cells.rows
+        if rows is not None:
+            table, reads = table.take(rows), [_taken(read, rows) for read in reads]
+            keep = rows if keep is None else keep[rows]
     said = tuple(_warnings(native, table, columns, plan))
     demands, strata, merged_strata = demands_of(table, plan)
+    if plan.guarded_at_all:
+        with watch("reading values"):
+            demands = demands._replace(models=models_of(table, plan, demands.strata, text=text, decimal=decimal))
+    people = None if plan.population is None else people_of(plan, population)
+    if people is not None:
+        check_columns(people, [name for read in reads for name in read.attribute.columns])
     weights = _weights(table, plan, decimal)
     return Prepared(
         native=native,
         plan=plan,
         text=text,
+        decimal=decimal,
         table=table,
         columns=columns,
         reads=reads,
@@ -146,6 +185,8 @@ def prepare(native: Any, plan: Plan, *, text: bool = False, decimal: str = ".") 
         weights=weights,
         warnings=said,
         watch=watch,
+        people=people,
+        cells=cells,
     )
 
 

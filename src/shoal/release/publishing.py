@@ -8,39 +8,31 @@ from typing import Any
 import numpy as np
 
 from shoal.release.blocks import Block
+from shoal.release.cells import Cells
 from shoal.release.evidence import Measured
 from shoal.tables import columns as _columns
 from shoal.tables.representatives import represent
 from shoal.tables.schema import Read
 from shoal.tables.texts import writer
-from shoal.tables.values import Chosen, Codes, Computed, Numbers, Places, Texts, Values, grouped
+from shoal.tables.values import Chosen, Codes, Computed, Groups, Numbers, Places, Texts, Values, grouped
 
 Array = np.ndarray[Any, Any]
 
 
 def published(
-    table: Any, reads: list[Read], blocks: list[Block], weights: Array | None, trim: float
+    table: Any, reads: list[Read], blocks: list[Block], weights: Array | None, trim: float, cells: Cells | None = None
 ) -> tuple[dict[str, Any], list[Measured]]:
-    """Return the columns to be published, and every attribute before and after."""
+    """Return the columns to be published, those of `cells` if there are some, and every attribute before and after."""
     changed: dict[str, Any] = {}
     measured = []
     for block in blocks:
         groups = grouped(block.labels)
+        first = groups.order[groups.starts[:-1]]
         for read in reads:
             attribute = read.attribute
             if attribute.name not in block.attributes:
                 continue
-            chosen = represent(
-                read.values,
-                groups,
-                attribute.representative,
-                kind=attribute.kind,
-                hierarchy=attribute.hierarchy,
-                weights=weights,
-                trim=trim,
-                text=writer(attribute.kind, read.writings[0]),
-                name=f"column {attribute.name!r}",
-            )
+            chosen = _represented(read, groups, weights, trim) if cells is None else cells.chosen(read, first)
             for at, name in enumerate(attribute.columns):
                 own, kind = chosen, attribute.kind
                 if isinstance(chosen, Computed) and attribute.kind == "place":
@@ -50,6 +42,21 @@ def published(
             measured.append((attribute.name, Measured(attribute.name, attribute.kind, read.values, after)))
     by_name = dict(measured)
     return changed, [by_name[read.attribute.name] for read in reads]
+
+
+def _represented(read: Read, groups: Groups, weights: Array | None, trim: float) -> Chosen:
+    attribute = read.attribute
+    return represent(
+        read.values,
+        groups,
+        attribute.representative,
+        kind=attribute.kind,
+        hierarchy=attribute.hierarchy,
+        weights=weights,
+        trim=trim,
+        text=writer(attribute.kind, read.writings[0]),
+        name=f"column {attribute.name!r}",
+    )
 
 
 def kept_names(table: Any, changed: dict[str, Any]) -> Iterator[str]:

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shoal.plan import Plan
-from shoal.privacy.audit import Audit, audit, require
+from shoal.privacy.audit import Audit, require
 from shoal.progress import Progress
 from shoal.release.blocks import Block
 from shoal.release.evidence import Evidence
 from shoal.release.losses import Losses
+from shoal.release.utility import Utility
 from shoal.tables.schema import Attribute, Column
 
 if TYPE_CHECKING:
@@ -43,14 +44,19 @@ class Release:
         No groups that the plan allows have a smaller loss; None if nothing is known.
     missing : {name: int}
         Missing values of each quasi-identifier.
-    rows_in, rows_dropped : int
+    rows_in, rows_dropped, rows_removed : int
+        Dropped for a missing value; removed with a cell of fewer than k.
     warnings : tuple of str
         What weakens the protection.
     timings : {step: seconds}
     evidence : Evidence
         Aggregates before and after, none of which gives a record away.
+    utility : Utility
+        What is left, in the units of recoding schemes: NCP, Total-IL, C_AVG, C_DM.
     text : bool
         Whether the table holds text as written in a CSV file.
+    people : pyarrow.Table or None
+        The population that it was held against.
     source, written : Source and Written, or None
         The files.
     """
@@ -66,11 +72,14 @@ class Release:
     missing: dict[str, int]
     rows_in: int
     rows_dropped: int
+    rows_removed: int
     warnings: tuple[str, ...]
     timings: dict[str, float]
     evidence: Evidence
+    utility: Utility
     lower_bound: float | None = None
     text: bool = False
+    people: Any = None
     source: Source | None = None
     written: Written | None = None
     created: str = field(default_factory=lambda: _now())
@@ -159,12 +168,16 @@ class Release:
         return save(self, path, manifest=manifest, report=report, force=force, progress=progress, **options)
 
     def check(self, source: Source) -> None:
-        """Raise unless k holds in a table that was read again, by rows and in every block."""
+        """Raise unless k holds in a table that was read again, by rows and in every block, and all models do."""
+        from shoal.release.files import audit_of
+
         for block in self.blocks:
-            require(audit(source.table, [*block.columns, *self.plan.stratum], self.plan.k), "The file")
+            names = [*block.columns, *self.plan.stratum]
+            require(audit_of(source, names, self.plan.k, self.plan, self.people), "The file")
 
     def __repr__(self) -> str:
         units = "" if self.audit.k_units is None else f", k = {self.audit.k_units} in units"
+        units += "".join(f", {finding.model}" for finding in self.audit.models)
         return (
             f"Release({self.audit.rows} rows in {self.audit.classes} groups, k = {self.audit.k}{units}, "
             f"loss {100 * self.loss:.3g} %)"

@@ -18,7 +18,7 @@ from shoal.release.evidence import Evidence, Frequencies, Histogram
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-__all__ = ["Check", "Column", "Facts", "File", "render"]
+__all__ = ["Check", "Column", "Facts", "File", "Guarantee", "render"]
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,19 @@ class File:
 
 
 @dataclass(frozen=True)
+class Guarantee:
+    """What is kept of a sensitive attribute in every group, and the group that is nearest to breaking it."""
+
+    attribute: str
+    short: str  # such as "l = 3 (distinct)"
+    words: str  # what it means, a paragraph
+    held: str  # what was found
+    size: int = 0  # records of the worst group
+    bars: tuple[tuple[str, float, float], ...] = ()  # value; table and worst group, as parts of the longest bar
+    ordered: bool = False  # whether the bars are parts of an order, lowest first
+
+
+@dataclass(frozen=True)
 class Facts:
     """All that a report says. No cell value belongs in here, published or not."""
 
@@ -74,7 +87,11 @@ class Facts:
     gap: str = ""  # how far from the best possible, in a few words
     nearness: str = ""  # the same in sentences
     loss_by_attribute: tuple[tuple[str, float], ...] = ()
+    utility: tuple[tuple[str, str, str], ...] = ()  # units of recoding schemes: name, figure, what it says
+    by_cells: bool = False  # whether records were put together by cells that do not depend on the data
+    removed: str = ""  # the share of the records that were removed with their cells, a sentence
     dropped: tuple[str, ...] = ()  # sentences: which rows and columns were left out, and why
+    guarantees: tuple[Guarantee, ...] = ()  # of sensitive attributes
     missing_rule: str = ""  # a sentence
     missing: tuple[tuple[str, int], ...] = ()  # the number of missing values of columns that have some
     notes: tuple[str, ...] = ()  # sentences on strata, units, weights, blocks, shuffling
@@ -122,6 +139,7 @@ def render(facts: Facts) -> str:
             quasi=[column for column in facts.columns if column.role == "quasi-identifier"],
             identifiers=[column for column in facts.columns if column.role == "identifier"],
             sensitive=[column.name for column in facts.columns if column.role == "sensitive" and column.published],
+            unguarded=_unguarded(facts),
             unchanged=[column.name for column in facts.columns if column.published == "unchanged"],
             attributes=_attributes(evidence),
             moved=_moved(evidence),
@@ -182,6 +200,12 @@ def _verdict(facts: Facts) -> _Verdict:
         f"{checks} of the published table passed; k = {facts.k} was wanted, k = {held} holds. Who knows all "
         f"quasi-identifiers of a person can pick the right record with a chance of at most 1 in {held}.",
     )
+
+
+def _unguarded(facts: Facts) -> list[str]:
+    """Return the sensitive columns that nothing was asked of."""
+    guarded = {guarantee.attribute for guarantee in facts.guarantees}
+    return [c.name for c in facts.columns if c.role == "sensitive" and c.published and c.name not in guarded]
 
 
 def _attributes(evidence: Evidence | None) -> list[dict[str, object]]:

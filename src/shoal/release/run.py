@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shoal.errors import DisclosureWarning, OptionError
 from shoal.plan import Plan
-from shoal.privacy.audit import Audit, audit, require
+from shoal.privacy.audit import Audit, audit, counted, require
+from shoal.privacy.wishes import wishes_of
 from shoal.progress import Progress, part, throttled
 from shoal.release.blocks import Block, joint
 from shoal.release.bounds import bound_of
@@ -18,12 +21,16 @@ from shoal.release.losses import losses
 from shoal.release.preparation import Prepared, prepare
 from shoal.release.publishing import kept_names, published
 from shoal.release.release import Release
+from shoal.release.utility import utility_of
 from shoal.tables import frames
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 Array = np.ndarray[Any, Any]
+
+# What a plan calls a population that is no file.
+IN_MEMORY = "a table in memory"
 
 
 def anonymize(
@@ -33,6 +40,7 @@ def anonymize(
     quasi_identifiers: Sequence[str] | None = None,
     sensitive_attributes: Sequence[str] | None = (),
     identifiers: Sequence[str] | None = (),
+    population: Any = None,
     plan: Plan | None = None,
     progress: Progress | None = None,
     **fields: Any,
@@ -48,16 +56,18 @@ def anonymize(
     quasi_identifiers : names or None
         What others may know. None: every column without another role.
     sensitive_attributes : names
-        Passed on as they are.
+        Passed on as they are; ``l=3`` and ``t=0.2`` demand l-diversity and t-closeness of them.
     identifiers : names
         Dropped.
+    population : data frame, file or None
+        Those who may be in the table, for ``k_map`` and ``presence``.
     plan : Plan or None
         All of this and more in one, in place of the other arguments.
     progress : callable or None
         Is given the fraction done.
     **fields
-        The other fields of :class:`shoal.Plan`: ``weight``, ``unit``, ``stratum``, ``types``, ``hierarchies``,
-        ``missing``, ``release``, ``method``, ``random_state``, ..
+        The other fields of :class:`shoal.Plan`: ``l``, ``t``, ``models``, ``weight``, ``unit``, ``stratum``,
+        ``types``, ``hierarchies``, ``missing``, ``release``, ``method``, ``random_state``, ..
 
     Returns
     -------
@@ -77,11 +87,13 @@ def anonymize(
     >>> release.table.to_pydict()
     {'age': [32, 32, 59, 59], 'income': [2200.0, 2200.0, 4200.0, 4200.0], 'ill': [0, 1, 0, 0]}
     """
+    named = str(population) if isinstance(population, str | PathLike) else ""
     said = {
         **({} if k is None else {"k": k}),
         **({} if quasi_identifiers is None else {"quasi_identifiers": quasi_identifiers}),
         **({"sensitive_attributes": sensitive_attributes} if _some(sensitive_attributes) else {}),
         **({"identifiers": identifiers} if _some(identifiers) else {}),
+        **({} if population is None else {"population": named or IN_MEMORY}),
         **fields,
     }
     if plan is not None and said:
@@ -89,7 +101,8 @@ def anonymize(
             f"A plan says everything. Got {next(iter(said))!r} beside it.",
             hint="plan.model_copy(update={..}) gives a changed plan.",
         )
-    return release_of(table, Plan.of(**said) if plan is None else plan, progress=progress)
+    people = None if named else population
+    return release_of(table, Plan.of(**said) if plan is None else plan, progress=progress, population=people)
 
 
 def _some(names: Sequence[str] | None) -> bool:
@@ -97,17 +110,23 @@ def _some(names: Sequence[str] | None) -> bool:
 
 
 def release_of(
-    native: Any, plan: Plan, *, text: bool = False, decimal: str = ".", progress: Progress | None = None
+    native: Any,
+    plan: Plan,
+    *,
+    text: bool = False,
+    decimal: str = ".",
+    population: Any = None,
+    progress: Progress | None = None,
 ) -> Release:
     """Carry out a plan on a data frame; `text` says that types are to be read out of text, with this decimal mark."""
-    return carry_out(prepare(native, plan, text=text, decimal=decimal), progress=progress)
+    return carry_out(prepare(native, plan, text=text, decimal=decimal, population=population), progress=progress)
 
 
 def carry_out(prepared: Prepared, *, progress: Progress | None = None) -> Release:
     """Group the records of a prepared table, publish what groups have in common, and verify the result."""
     report, watch = throttled(progress), prepared.watch
     plan, table, reads, keep = prepared.plan, prepared.table, prepared.reads, prepared.keep
-    strata, demands, weights = prepared.strata, prepared.demands, prepared.weights
+    demands, weights = prepared.demands, prepared.weights
     report(0.0)
     coordinates = prepared.embedded()
     report(0.15)
@@ -118,7 +137,7 @@ def carry_out(prepared: Prepared, *, progress: Progress | None = None) -> Releas
         lost = losses(coordinates, own, weights)
         bound = bound_of(coordinates, blocks, plan, weights, lost.total, part(report, 0.8, 0.85))
     with watch("publishing"):
-        changed, measured = published(table, reads, blocks, weights, plan.trim)
+        changed, measured = published(table, reads, blocks, weights, plan.trim, prepared.cells)
         changed.update(prepared.merged_strata)
         order = _order(table.num_rows, plan)
         rows = keep if order is None else order if keep is None else keep[order]
@@ -130,12 +149,12 @@ def carry_out(prepared: Prepared, *, progress: Progress | None = None) -> Releas
         result = frames.rebuilt(prepared.native, kept, rows, changed, relabel=relabel)
     report(0.9)
     with watch("verifying"):
-        names = [name for read in reads for name in read.attribute.columns] + strata
         units = demands.units if demands.units is None or order is None else demands.units[order]
-        found = _audited(result, names, strata, blocks, plan, units)
+        found = _audited(result, prepared, blocks, units)
     with watch("measuring"):
         labels = joint(blocks)
         evidence = gather(measured, labels=labels, k=plan.k, X=coordinates.together())
+        utility = utility_of(reads, blocks, plan.k, prepared.cells)
     said = [*prepared.warnings, *kept_names(table, changed)]
     held = found.k if found.k_units is None else found.k_units
     if len(blocks) > 1 and held < plan.k:
@@ -159,10 +178,13 @@ def carry_out(prepared: Prepared, *, progress: Progress | None = None) -> Releas
         missing=prepared.missing,
         rows_in=prepared.rows_in,
         rows_dropped=prepared.rows_dropped,
+        rows_removed=prepared.rows_removed,
         warnings=tuple(said),
         timings=watch.seconds,
         evidence=evidence,
+        utility=utility,
         text=prepared.text,
+        people=prepared.people,
     )
 
 
@@ -171,12 +193,16 @@ def _order(n: int, plan: Plan) -> Array | None:
     return np.random.default_rng().permutation(n) if plan.shuffle else None
 
 
-def _audited(
-    result: Any, names: list[str], strata: list[str], blocks: list[Block], plan: Plan, units: Array | None
-) -> Audit:
-    """Return the audit of all quasi-identifiers of the table to be published, after k held in every block."""
-    table = frames.to_arrow(result, "anonymize", names)
-    together = audit(table, names, plan.k, units=units)
+def _audited(result: Any, prepared: Prepared, blocks: list[Block], units: Array | None) -> Audit:
+    """Return the audit of all quasi-identifiers of the table to be published, after everything asked for held."""
+    plan, strata = prepared.plan, prepared.strata
+    names = [name for read in prepared.reads for name in read.attribute.columns] + strata
+    guarded = plan.guarded if plan.guarded_at_all else ()
+    table = frames.to_arrow(result, "anonymize", [*names, *guarded])
+    how: dict[str, Any] = {"text": prepared.text, "decimal": prepared.decimal}
+    together = audit(table, names, plan.k, units=units, demands=wishes_of(table, plan, **how))
+    if prepared.people is not None:
+        together = replace(together, models=together.models + counted(table, prepared.people, names, plan, **how))
     if len(blocks) == 1:
         require(together, "The release")
     for block in blocks if len(blocks) > 1 else ():

@@ -21,7 +21,7 @@ NO_VALUE = "no value"
 
 def demands_of(table: Any, plan: Plan) -> tuple[Demands, list[str], dict[str, Any]]:
     """Return what the partition must respect, the names of the strata, and their columns where strata were merged."""
-    units = None if plan.unit is None else _units(table.column(plan.unit), plan)
+    units = None if plan.unit is None else units_of(table.column(plan.unit), plan)
     together = plan.release == "global-recoding"
     if not plan.stratum:
         return Demands(None, units, together), [], {}
@@ -41,7 +41,8 @@ def demands_of(table: Any, plan: Plan) -> tuple[Demands, list[str], dict[str, An
     return Demands(strata, units, together), names, changed
 
 
-def _units(column: Any, plan: Plan) -> Array:
+def units_of(column: Any, plan: Plan) -> Array:
+    """Return int64[n]: whose row it is, which must be known, of enough different units."""
     if column.null_count:
         raise DataError(f"The unit {plan.unit!r} must be known for every row. Got {column.null_count} missing.")
     units = codes_of(column)

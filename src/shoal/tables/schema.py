@@ -18,6 +18,8 @@ from shoal.tables.representatives import REPRESENTATIVES
 from shoal.tables.texts import Writing
 from shoal.tables.values import Codes, Values
 
+# What a plan says about the values of a column, whatever becomes of them.
+OF_VALUES = ("types", "levels", "hierarchies", "formats")
 # What groups publish under the two recodings, by kind.
 RECODED = {
     "continuous": "interval",
@@ -79,6 +81,8 @@ def roles(names: list[str], plan: Plan) -> tuple[Column, ...]:
     for option in ("weight", "unit"):
         if getattr(plan, option) is not None:
             _known(getattr(plan, option), names, option)
+    for name in plan.models:
+        _known(name, names, "models")
     described = _described(names, plan)
     for pair in plan.places:
         for name in pair:
@@ -87,7 +91,7 @@ def roles(names: list[str], plan: Plan) -> tuple[Column, ...]:
         for name in plan.missing_values:
             _known(name, names, "missing_values")
     said = {
-        **dict.fromkeys(plan.sensitive_attributes, "sensitive"),
+        **dict.fromkeys((*plan.sensitive_attributes, *plan.models), "sensitive"),
         **dict.fromkeys(plan.other, "other"),
         **dict.fromkeys(plan.identifiers, "identifier"),
         **dict.fromkeys(plan.stratum, "stratum"),
@@ -101,10 +105,11 @@ def roles(names: list[str], plan: Plan) -> tuple[Column, ...]:
         for name in pair:
             said[name] = "quasi-identifier"
     rest = "quasi-identifier" if plan.quasi_identifiers is None else "other"
-    for name, option in described.items():
+    for name, option in described:
         # Who says how a column is to be grouped has said that it is.
         role = said.setdefault(name, rest)
-        if role != "quasi-identifier":
+        read_too = plan.guarded_at_all and role == "sensitive" and option in OF_VALUES
+        if role != "quasi-identifier" and not read_too:
             raise OptionError(
                 f"The {option!r} of a plan must be about quasi-identifiers. Got {name!r}, whose role is {role!r}.",
                 hint="leave it out, or add the column to quasi_identifiers.",
@@ -118,14 +123,14 @@ def roles(names: list[str], plan: Plan) -> tuple[Column, ...]:
     return found
 
 
-def _described(names: list[str], plan: Plan) -> dict[str, str]:
-    """Return the columns that the plan says more about, with the option that does."""
-    found = {}
-    for option in ("types", "levels", "hierarchies", "importance", "representatives", "digits", "formats"):
+def _described(names: list[str], plan: Plan) -> list[tuple[str, str]]:
+    """Return the columns that the plan says more about, with the options that do."""
+    found = []
+    for option in ("types", "levels", "hierarchies", "importance", "representatives", "digits", "formats", "cells"):
         for name in getattr(plan, option):
             if option != "representatives" or name not in REPRESENTATIVES:
                 _known(name, names, option)
-                found[name] = option
+                found.append((name, option))
     return found
 
 
@@ -157,7 +162,7 @@ def read(table: Any, found: tuple[Column, ...], plan: Plan, *, text: bool = Fals
         if column.name in first:
             reads.append(_place(table, first[column.name], plan, text, decimal))
         else:
-            reads.append(_attribute(table, column.name, plan, text, decimal))
+            reads.append(attribute(table, column.name, plan, text=text, decimal=decimal))
     return reads
 
 
@@ -167,7 +172,8 @@ def markers(plan: Plan, name: str) -> tuple[Any, ...]:
     return said.get(name, ()) if isinstance(said, dict) else said
 
 
-def _attribute(table: Any, name: str, plan: Plan, text: bool, decimal: str) -> Read:
+def attribute(table: Any, name: str, plan: Plan, *, text: bool = False, decimal: str = ".") -> Read:
+    """Return a column with its values: of the kind that the plan says, or that is inferred."""
     column = _columns.without_markers(table.column(name), markers(plan, name), decimal)
     kind: str | None = plan.types.get(name)
     note, inferred = "", kind is None and not any(name in d for d in (plan.hierarchies, plan.levels, plan.formats))
@@ -208,10 +214,10 @@ def _attribute(table: Any, name: str, plan: Plan, text: bool, decimal: str) -> R
     hierarchy = None
     if kind == "hierarchical" and isinstance(values, Codes):
         hierarchy = _hierarchy(plan, name, values)
-    attribute = Attribute(
+    described = Attribute(
         (name,), kind, _representative(plan, name, kind), plan.importance.get(name, 1.0), hierarchy, inferred, note
     )
-    return Read(attribute, values, (writing,))
+    return Read(described, values, (writing,))
 
 
 def _place(table: Any, pair: tuple[str, str], plan: Plan, text: bool, decimal: str) -> Read:

@@ -1,0 +1,181 @@
+"""Microaggregation under demands on sensitive values: the ways to a partition, and the best of them.
+
+Every way ends with a generic repair of what still falls short, and then with a local search that keeps what holds
+(`shoal.partitioning.guarded_search`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from shoal.errors import OptionError, near_names
+from shoal.kernels import guards as _guards
+from shoal.kernels.guards import Guards
+from shoal.partitioning import guarded_growth as _growth
+from shoal.partitioning.choice import quick_start
+from shoal.partitioning.guarded_search import search as _search
+from shoal.partitioning.pool import numbered, squared_error
+from shoal.partitioning.registry import find
+from shoal.progress import Progress, part, silent
+
+Array = np.ndarray[Any, Any]
+
+# Up to so many records all ways are tried; of more, those whose time grows like a sort.
+ALL_WAYS = 60_000
+# Seconds that the start of a plain method may take.
+STARTING = 20.0
+
+
+class Asked(NamedTuple):
+    """What is asked of groups besides k.
+
+    Attributes
+    ----------
+    guards : Guards or None
+        As kernels take it; None if they cannot tell: then groups are repaired and cut only.
+    short : callable
+        Gives, for rows and their labels 0 .. m - 1, bool[m]: which groups fall short of anything that is asked.
+    repair : callable
+        Makes labels that satisfy everything of any labels 0 .. m - 1.
+    cuts : callable
+        Makes such labels by cuts, given a callable for progress.
+    """
+
+    guards: Guards | None
+    short: Callable[[Array, Array], Array]
+    repair: Callable[[Array], Array]
+    cuts: Callable[[Progress], Array]
+
+
+class Way(NamedTuple):
+    """A way to a partition.
+
+    Attributes
+    ----------
+    summary, paper : str
+    fits : callable
+        Whether it is for such guards.
+    many : bool
+        Whether it is for millions of records.
+    """
+
+    summary: str
+    paper: str
+    fits: Callable[[Guards | None], bool]
+    many: bool
+
+
+def _anything(_: Guards | None) -> bool:
+    return True
+
+
+def _close(guards: Guards | None) -> bool:
+    return guards is not None and len(_growth.closeness(guards)) > 0
+
+
+def _diverse(guards: Guards | None) -> bool:
+    return guards is not None and bool((guards.rules[0] > _guards.SIZE) & (guards.rules[0] <= _guards.ALPHA))
+
+
+SORIA = "Soria-Comas et al. (2015), IEEE TKDE 27(11)"
+WAYS: dict[str, Way] = {
+    "repair": Way("groups of any method; those that fall short are merged, then cut", "own", _anything, True),
+    "mondrian": Way("median cuts where both sides satisfy the demands", "Li et al. (2010)", _anything, True),
+    "merge": Way("the group furthest from the table is merged with its nearest", SORIA, _close, False),
+    "k-first": Way("groups of the nearest records, then swaps towards the table", SORIA, _close, False),
+    "t-first": Way("the nearest record of each of k' subsets of similar values", SORIA, _close, False),
+    "growth": Way("the nearest record, or the nearest one that adds diversity when it must be", "own", _diverse, False),
+}
+
+
+def guarded(
+    X: Array,
+    k: int,
+    asked: Asked,
+    *,
+    way: str = "best",
+    labels: Array | None = None,
+    search: bool = True,
+    rng: np.random.Generator,
+    time_limit: float | None = None,
+    n_jobs: int = 1,
+    report: Progress = silent,
+) -> Array:
+    """Return groups of at least k records that satisfy what is asked.
+
+    Parameters
+    ----------
+    X : float64[n, d]
+    k : int
+    asked : Asked
+    way : str
+        One of ``WAYS``, or "best": the least squared error of all that fit, and of the labels given.
+    labels : int64[n] or None
+        Of a method that knows nothing of the demands, to be repaired; MDAV or the like if not given.
+    search : bool
+        Whether a local search follows.
+    rng : Generator
+    time_limit : float or None
+        Seconds for the local search, which takes as long as it needs if not said.
+    n_jobs : int
+    report : callable
+
+    Returns
+    -------
+    int64[n]
+        Numbered by first appearance. It depends on the seed alone, unless the time limit ends the search.
+    """
+    if way != "best" and way not in WAYS:
+        raise OptionError(f"There is no way {way!r}.", hint=near_names(way, WAYS, f"ways are {', '.join(WAYS)}."))
+    if way != "best" and not WAYS[way].fits(asked.guards):
+        raise OptionError(f"The way {way!r} must suit what is demanded. Got other demands.", hint="try 'best'.")
+    fitting = [name for name, one in WAYS.items() if one.fits(asked.guards) and (one.many or len(X) <= ALL_WAYS)]
+    names = fitting if way == "best" else [way]
+    until = None if time_limit is None else time.perf_counter() + time_limit
+    made: list[tuple[float, Array]] = []
+    guards = asked.guards if search else None
+    for turn, name in enumerate(names):
+        told = part(report, 0.5 * turn / len(names), 0.5 * (turn + 1) / len(names))
+        found = _start(name, X, k, asked, labels, told)
+        if guards is not None:
+            found = _search(X, k, found, guards, rng=rng, kicks=0, time_limit=_left(until, len(names) - turn + 1))
+        made.append((squared_error(X, found), found))
+    best = min(made, key=lambda one: one[0])[1]
+    if guards is not None:
+        told = part(report, 0.5, 1.0)
+        best = _search(X, k, best, guards, rng=rng, time_limit=_left(until), n_jobs=n_jobs, report=told)
+    report(1.0)
+    return numbered(best)
+
+
+def _left(until: float | None, shares: int = 1) -> float | None:
+    return None if until is None else max(0.0, (until - time.perf_counter()) / shares)
+
+
+def _start(name: str, X: Array, k: int, asked: Asked, labels: Array | None, report: Progress) -> Array:
+    """Return the partition of one way, repaired where it falls short."""
+    guards = asked.guards
+    if name == "mondrian":
+        return asked.cuts(report)
+    if guards is None or name == "repair":
+        return asked.repair(_plain(X, k) if labels is None else labels)
+    if name == "merge":
+        found = _growth.merging(X, _plain(X, k) if labels is None else labels, guards, report=report)
+    elif name == "k-first":
+        found = _growth.k_first(X, k, guards, report=report)
+    elif name == "t-first":
+        found = _growth.t_first(X, k, guards, report=report)
+    else:
+        found = _growth.diverse_growth(X, k, guards, report=report)
+    return asked.repair(found) if asked.short(np.arange(len(X)), found).any() else found
+
+
+def _plain(X: Array, k: int) -> Array:
+    """Return the partition of a quick method that knows nothing of demands."""
+    name, options = quick_start(len(X), X.shape[1], STARTING)
+    labels: Array = find(name).load()(X, k, **options)
+    return np.unique(labels, return_inverse=True)[1].astype(np.int64)

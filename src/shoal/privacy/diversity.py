@@ -1,0 +1,185 @@
+"""l-diversity: the values of a sensitive attribute differ within every group.
+
+It protects against learning the value from the group alone, which k-anonymity allows where all members share it. It
+does not look at how frequent values are in the table, nor at how similar they are in meaning: a group with three kinds
+of cancer is diverse. Values that are missing add no diversity: only known ones are looked at, and a group without any
+has none.
+
+Machanavajjhala, A., Kifer, D., Gehrke, J., Venkitasubramaniam, M. (2007): l-diversity: privacy beyond k-anonymity.
+ACM TKDD 1(1).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from shoal.privacy.model import Model, down, plain, up
+from shoal.privacy.spectrum import Sensitive, Spectrum, spectrum_of
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class DistinctDiversity(Model):
+    """Every group has at least l different values. Its most frequent one may still dominate it.
+
+    Monotone: a union has the values of its parts.
+    """
+
+    name: ClassVar[str] = "distinct-diversity"
+    l: int  # noqa: E741
+
+    def __post_init__(self) -> None:
+        self._whole("l", 2)
+
+    @property
+    def wish(self) -> float:
+        """Return l."""
+        return self.l
+
+    @property
+    def short(self) -> str:
+        """Return l."""
+        return f"l = {self.l} (distinct)"
+
+    def explanation(self, attribute: str) -> str:
+        """Return what is promised."""
+        return (
+            f"In every group at least {self.l} different values of {attribute!r} occur. Who knows which group a person "
+            "is in is left with that many possible values, though one of them may be by far the most frequent."
+        )
+
+    def measure(self, spectrum: Spectrum, centres: Array | None = None) -> Array:
+        """Return float64[m]: how many different known values groups have."""
+        return different(spectrum)
+
+    def out_of_reach(self, sensitive: Sensitive, k: int = 1) -> str | None:
+        """Return the bound: the number of values."""
+        return too_few_values(sensitive, "l", self.l)
+
+
+@dataclass(frozen=True)
+class EntropyDiversity(Model):
+    """The values of every group are as hard to guess as l equally frequent ones: their entropy is at least log l.
+
+    Monotone: entropy is concave, so that of a union is not below the mean of those of its parts.
+    """
+
+    name: ClassVar[str] = "entropy-diversity"
+    l: float  # noqa: E741
+
+    def __post_init__(self) -> None:
+        self._real("l", above=1)
+
+    @property
+    def wish(self) -> float:
+        """Return l."""
+        return self.l
+
+    @property
+    def short(self) -> str:
+        """Return l."""
+        return f"l = {plain(self.l)} (entropy)"
+
+    def explanation(self, attribute: str) -> str:
+        """Return what is promised."""
+        return (
+            f"In every group the values of {attribute!r} are at least as mixed as {plain(self.l)} values that are "
+            "equally frequent. This also limits how far the most frequent value of a group may dominate it, not only "
+            "how many values there are."
+        )
+
+    def measure(self, spectrum: Spectrum, centres: Array | None = None) -> Array:
+        """Return float64[m]: the number of equally frequent values with the entropy of a group; 0 if none is known."""
+        known = spectrum.known
+        some = np.maximum(known, 1)
+        entropy = np.log(some) - spectrum.totals(spectrum.counts * np.log(spectrum.counts)) / some
+        return np.where(known > 0, np.exp(entropy), 0.0)
+
+    def out_of_reach(self, sensitive: Sensitive, k: int = 1) -> str | None:
+        """Return the bound: what the whole table has."""
+        most = self.reachable(sensitive)
+        if self.allows(np.array([most]))[0]:
+            return None
+        return (
+            f"the values of {sensitive.name!r} are as mixed as {down(most)} equal ones: l can be at most {down(most)}"
+        )
+
+
+@dataclass(frozen=True)
+class RecursiveDiversity(Model):
+    """The most frequent value of every group is rarer than c times all but the l - 1 most frequent ones together.
+
+    Measured by the c that must be exceeded: infinite where a group has fewer than l values.
+
+    Monotone: the most frequent value of a union is at most as frequent as those of its parts together, and so are its
+    l - 1 most frequent ones, so that what is left after these is at least what is left in the parts.
+    """
+
+    name: ClassVar[str] = "recursive-diversity"
+    rising: ClassVar[bool] = False
+    c: float
+    l: int  # noqa: E741
+
+    def __post_init__(self) -> None:
+        self._real("c", above=0)
+        self._whole("l", 2)
+
+    @property
+    def wish(self) -> float:
+        """Return c, which must not be reached."""
+        return self.c
+
+    @property
+    def short(self) -> str:
+        """Return c and l."""
+        return f"c = {plain(self.c)}, l = {self.l} (recursive)"
+
+    def explanation(self, attribute: str) -> str:
+        """Return what is promised."""
+        others = "the others" if self.l == 2 else f"those that are left without the {self.l - 1} most frequent ones"
+        return (
+            f"In every group at least {self.l} different values of {attribute!r} occur, and its most frequent one "
+            f"occurs less than {plain(self.c)} times as often as {others} together. So the most frequent value does "
+            "not dominate, and the rare ones are not too rare."
+        )
+
+    def allows(self, measured: Array) -> Array:
+        """Return bool[m]: whether c is above what groups need; shares of counts are exact enough to be compared."""
+        below: Array = measured < self.c
+        return below
+
+    def measure(self, spectrum: Spectrum, centres: Array | None = None) -> Array:
+        """Return float64[m]: frequency of the most frequent value in terms of that of the tail."""
+        if len(spectrum.counts) == 0:
+            return np.full(spectrum.groups, np.inf)
+        # Sorted by group and falling count, both in one number.
+        top = int(spectrum.counts.max())
+        counts = top - np.sort(spectrum.owners * (top + 1) + (top - spectrum.counts)) % (top + 1)
+        place = np.arange(len(counts)) - np.repeat(spectrum.starts[:-1], np.diff(spectrum.starts))
+        tail = spectrum.totals(np.where(place >= self.l - 1, counts, 0))
+        return np.where(tail > 0, spectrum.greatest(counts, 0.0) / np.maximum(tail, 1), np.inf)
+
+    def out_of_reach(self, sensitive: Sensitive, k: int = 1) -> str | None:
+        """Return the bound: the number of values, or what the whole table needs."""
+        least = self.reachable(sensitive)
+        if self.allows(np.array([least]))[0]:
+            return None
+        tell = f"of the values of {sensitive.name!r} in the whole table the most frequent one is too frequent"
+        return too_few_values(sensitive, "l", self.l) or f"{tell}: c must be above {up(least)} for l = {self.l}"
+
+
+def different(spectrum: Spectrum) -> Array:
+    """Return float64[m]: how many different known values groups have."""
+    return np.diff(spectrum.starts).astype(np.float64)
+
+
+def too_few_values(sensitive: Sensitive, option: str, wish: int) -> str | None:
+    """Return what to say where more different values are wished than there are."""
+    found = int(different(spectrum_of(np.zeros(len(sensitive.codes), np.int64), sensitive))[0])
+    if wish <= found:
+        return None
+    return f"{sensitive.name!r} has {found} different values: {option} can be at most {found}"

@@ -1,0 +1,219 @@
+"""What the check of a model finds on a published table: which groups fall short, by number, and how far.
+
+Nothing of how the table was made is used. Rows are in one group if they are alike in all quasi-identifiers as
+published; neither labels nor the order of rows say anything. Groups are numbered by their first row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from shoal.errors import DataError, OptionError, near_names
+from shoal.privacy.anonymity import KAnonymity
+from shoal.privacy.audit import classes_of
+from shoal.privacy.demands import Demand, spectra
+from shoal.privacy.model import Model, Promise
+from shoal.privacy.spectrum import Sensitive, Spectrum
+from shoal.tables import columns as _columns
+from shoal.tables.frames import names_of, to_arrow
+from shoal.tables.sensitive import sensitive as sensitive_of
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Finding:
+    """What was found; true if the model holds.
+
+    Attributes
+    ----------
+    model : Promise
+    attribute : str or None
+        The sensitive attribute.
+    held : float
+        What holds: what the worst group has of the wish.
+    groups, rows : int
+    offending, offending_sizes : int64[b]
+        The numbers of the groups that fall short, rising, and how many rows each has.
+    worst_group, worst_size : int
+        The number of the worst group, the first of several, and its rows.
+    worst, whole : int64[values] or None
+        How many rows of the worst group, and of the table, have each value of the attribute.
+    words : tuple of str or None
+        What the values are called; None for numbers and dates.
+    """
+
+    model: Promise
+    attribute: str | None
+    held: float
+    groups: int
+    rows: int
+    offending: Array = field(repr=False)
+    offending_sizes: Array = field(repr=False)
+    worst_group: int
+    worst_size: int
+    worst: Array | None = field(default=None, repr=False)
+    whole: Array | None = field(default=None, repr=False)
+    words: tuple[str, ...] | None = field(default=None, repr=False)
+
+    @property
+    def groups_below(self) -> int:
+        """Return how many groups fall short."""
+        return len(self.offending)
+
+    @property
+    def rows_below(self) -> int:
+        """Return how many rows are in them."""
+        return int(self.offending_sizes.sum())
+
+    @property
+    def shares(self) -> tuple[Array, Array] | None:
+        """Return twice float64[values + 1]: which part of the worst group, and of the table, has each value.
+
+        The last is the part without a value.
+        """
+        if self.worst is None or self.whole is None:
+            return None
+        group, table = (
+            np.append(counts, rows - counts.sum()) / rows
+            for counts, rows in ((self.worst, self.worst_size), (self.whole, self.rows))
+        )
+        return group, table
+
+    @property
+    def holds(self) -> bool:
+        """Return whether no group falls short."""
+        return self.groups_below == 0
+
+    def __bool__(self) -> bool:
+        return self.holds
+
+
+def check(
+    table: Any, quasi_identifiers: Sequence[str] | None, demands: Sequence[Demand], centres: Array | None = None
+) -> tuple[Finding, ...]:
+    """Check demands on a published table, each on its attribute; groups are made once for all of them.
+
+    Parameters
+    ----------
+    table : data frame
+    quasi_identifiers : names or None
+        None: all columns but the attributes of the demands.
+    demands : sequence of Demand
+        At least one, with attributes read from this table (:func:`shoal.tables.sensitive.sensitive`).
+    centres : float64[groups, d] or None
+        Where the groups lie, in the order of their first rows; by default what numbers and dates among the
+        quasi-identifiers say.
+    """
+    names = named(table, quasi_identifiers, "check", without=[demand.sensitive.name for demand in demands])
+    data = to_arrow(table, "check", names)
+    for demand in demands:
+        if len(demand.sensitive.codes) != data.num_rows:
+            raise DataError(
+                f"A sensitive attribute must have a value for each row. Got {len(demand.sensitive.codes)} of "
+                f"{demand.sensitive.name!r} for {data.num_rows} rows."
+            )
+    labels, first = by_first_row(classes_of(data, names))
+    if centres is None and not all(demand.model.monotone for demand in demands):
+        centres = _centres(data, names, first)
+    found = []
+    for demand, spectrum in zip(demands, spectra(labels, demands), strict=True):
+        measured = demand.model.measure(spectrum, centres)
+        found.append(finding(demand.model, demand.sensitive, measured, spectrum.sizes, spectrum))
+    return tuple(found)
+
+
+def check_one(
+    model: Model,
+    table: Any,
+    sensitive: str | None,
+    quasi_identifiers: Any,
+    centres: Array | None,
+    reading: dict[str, Any],
+) -> Finding:
+    """Read a sensitive attribute and check a model on it; see :meth:`shoal.privacy.model.Model.check`."""
+    if sensitive is None:
+        if not isinstance(model, KAnonymity):
+            raise OptionError(f"The check of {model.name} must be told the sensitive attribute. Got none.")
+        rows = to_arrow(table, "check", names_of(table, "check")[:1]).num_rows
+        attribute = Sensitive("", np.full(rows, -1, np.int64), 0)
+    else:
+        named(table, [sensitive], "check")
+        attribute = sensitive_of(to_arrow(table, "check", [sensitive]), sensitive, **reading)
+    return check(table, quasi_identifiers, [Demand(model, attribute)], centres)[0]
+
+
+def finding(
+    model: Promise, attribute: Sensitive | None, measured: Array, sizes: Array, spectrum: Spectrum | None = None
+) -> Finding:
+    """Return what is found, given float64[m] what groups have, and int64[m] their sizes."""
+    below = np.flatnonzero(~model.allows(measured))
+    worst = model.worst(measured)
+    told: dict[str, Any] = {}
+    if attribute is not None and attribute.name and spectrum is not None:
+        one = spectrum.take(np.array([worst]))
+        counts = np.zeros(attribute.values, np.int64)
+        counts[one.codes] = one.counts
+        told = {"worst": counts, "whole": spectrum.whole, "words": attribute.words}
+    return Finding(
+        model=model,
+        attribute=attribute.name or None if attribute is not None else None,
+        held=float(measured[worst]),
+        groups=len(sizes),
+        rows=int(sizes.sum()),
+        offending=below,
+        offending_sizes=sizes[below],
+        worst_group=worst,
+        worst_size=int(sizes[worst]),
+        **told,
+    )
+
+
+def named(table: Any, wanted: Any, caller: str, without: Sequence[str] = ()) -> list[str]:
+    """Return the wanted columns of a data frame, which must be there; if None all but some."""
+    known = names_of(table, caller)
+    names = [name for name in known if name not in without] if wanted is None else wanted
+    names = [names] if isinstance(names, str) else list(names)
+    for name in names:
+        if name not in known:
+            hint = near_names(name, known, f"it has {len(known)} columns.")
+            raise OptionError(f"The table has no column {name!r}.", hint=hint)
+    if not names:
+        raise OptionError("At least one quasi-identifier must be named. Got none.")
+    return names
+
+
+def by_first_row(classes: Array) -> tuple[Array, Array]:
+    """Return int64[n] classes numbered as they first appear, and int64[m] their first rows."""
+    _, first, place = np.unique(classes, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty(len(first), np.int64)
+    rank[order] = np.arange(len(first))
+    return rank[place], first[order]
+
+
+def _centres(data: Any, names: Sequence[str], first: Array) -> Array | None:
+    """Return float64[m, d]: where groups lie in the columns that hold numbers or dates, None if none does."""
+    import pyarrow as pa
+
+    found = []
+    for name in names:
+        column = data.column(name).take(pa.array(first))
+        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+            column = _columns.typed(column, ".", name)
+        kind = column.type
+        if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+            numbers = np.array(column.cast(pa.float64(), safe=False).to_numpy(), np.float64)
+        elif pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+            stamps = column.cast(pa.timestamp("us", getattr(kind, "tz", None)), safe=False)
+            numbers = np.where(stamps.is_null().to_numpy(), np.nan, stamps.cast(pa.int64()).fill_null(0).to_numpy())
+        else:
+            continue
+        lost = ~np.isfinite(numbers)
+        if not lost.all():
+            found.append(np.where(lost, numbers[~lost].mean(), numbers))
+    return np.column_stack(found) if found else None

@@ -1,0 +1,299 @@
+"""Which values of a population a published value may stand for.
+
+A published value stands for the same value; an interval ``[a, b]``, ``[a, b)``, .. for the numbers, dates or levels in
+it; a set ``{a, b}`` for its values; a node of a hierarchy for itself and what lies below it; ``*`` for everything. A
+missing one stands for a missing one only, and a missing value of the population is matched by that and by ``*`` only.
+
+The values of the population are put in an order in which each published value is a few ranges.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from shoal.errors import DataError
+from shoal.tables import columns as _columns
+from shoal.tables.hierarchy import Hierarchy
+from shoal.tables.representatives import SUPPRESSED
+from shoal.tables.values import Codes, Numbers
+
+Array = np.ndarray[Any, Any]
+Range = tuple[int, int]
+
+INTERVAL = re.compile(r"([\[(])(.+), (.+)([\])])", re.DOTALL)
+SET = re.compile(r"\{(.*)\}", re.DOTALL)
+MICROSECONDS = 1e6
+
+
+class Matching(NamedTuple):
+    """What the published values of an attribute stand for.
+
+    Attributes
+    ----------
+    published : int64[n]
+        The number of the published value of each row.
+    population : int64[N]
+        The code of each row of the population: rows with the same code are matched by the same published values.
+    codes : int
+        How many there are.
+    owners, lows, highs : int64[r]
+        Published value owners[i] stands for the codes lows[i] .. highs[i] - 1; sorted by owner and rising.
+    """
+
+    published: Array
+    population: Array
+    codes: int
+    owners: Array
+    lows: Array
+    highs: Array
+
+
+class _Order(NamedTuple):
+    """The values of a population in order, and where words for them stand."""
+
+    codes: Array  # int64[N], -1 where missing
+    values: int
+    find: Callable[[str], Sequence[Range]]  # where the values that a word says stand
+    ordered: bool  # whether find gives one range, between whose ends intervals lie
+
+
+def matched(
+    published: Any,
+    population: Any,
+    name: str,
+    *,
+    hierarchy: Hierarchy | None = None,
+    levels: Sequence[Any] = (),
+    text: bool = False,
+    decimal: str = ".",
+) -> Matching:
+    """Return what the values of a published column stand for in that of a population.
+
+    Parameters
+    ----------
+    published, population : pyarrow.ChunkedArray
+    name : str
+        For messages.
+    hierarchy : Hierarchy or None
+    levels : values
+        Of an ordinal attribute, lowest first, so that intervals of them can be read.
+    text, decimal : bool, str
+        Whether types are read out of text, and its decimal mark.
+    """
+    if text and hierarchy is None and not len(levels):  # or 1.50 would no longer be the label that it is
+        published, population = (_typed(column, decimal, name) for column in (published, population))
+    if hierarchy is not None:
+        order = _by_nodes(population, hierarchy, name)
+    elif _scale(population) is None:
+        order = _by_words(population, levels, name)
+    else:
+        numbers = _numbers(population, name)
+        if _scale(published) == _scale(population):
+            return _numbers_matched(_numbers(published, name), numbers)
+        order = _by_size(numbers, _scale(population) == "time", decimal)
+    words = _words(published, name)
+    ranges = [_ranges(word, order) for word in words.levels]
+    ranges.append([(order.values, order.values + 1)])  # missing ones stand behind all others
+    owners = np.repeat(np.arange(len(ranges)), [len(found) for found in ranges])
+    bounds = np.array([pair for found in ranges for pair in found], np.int64).reshape(-1, 2)
+    rows = np.where(words.codes < 0, len(words.levels), words.codes)
+    codes = np.where(order.codes < 0, order.values, order.codes)
+    return _compact(Matching(rows, codes, order.values + 1, owners, bounds[:, 0], bounds[:, 1]))
+
+
+def _compact(found: Matching) -> Matching:
+    """Return the matching in which codes that no published value tells apart are one."""
+    cuts = np.unique(np.concatenate([found.lows, found.highs]))
+    return found._replace(
+        population=np.searchsorted(cuts, found.population, side="right"),
+        codes=len(cuts) + 1,
+        lows=np.searchsorted(cuts, found.lows, side="right"),
+        highs=np.searchsorted(cuts, found.highs, side="right"),
+    )
+
+
+def _numbers_matched(published: Array, population: Array) -> Matching:
+    """Return the matching of plain numbers: equal ones match."""
+    values, rows = np.unique(published, return_inverse=True)  # of NaN one is kept, the last
+    own, codes = np.unique(population, return_inverse=True)
+    place = np.searchsorted(own, values)
+    here = np.append(own, np.inf)[place]
+    same = (here == values) | (np.isnan(here) & np.isnan(values))
+    owners = np.flatnonzero(same)
+    return _compact(Matching(rows, codes, len(own), owners, place[same], place[same] + 1))
+
+
+# --- orders of the values of a population ---
+
+
+def _by_size(numbers: Array, times: bool, decimal: str) -> _Order:
+    values, codes = np.unique(numbers[~np.isnan(numbers)], return_inverse=True)
+    placed = np.full(len(numbers), -1, np.int64)
+    placed[~np.isnan(numbers)] = codes
+    plain = values.tolist()
+
+    def find(word: str) -> list[Range]:
+        number = _moment(word) if times else _number(word, decimal)
+        return [] if number is None else [(bisect_left(plain, number), bisect_right(plain, number))]
+
+    return _Order(placed, len(plain), find, True)
+
+
+def _by_words(population: Any, levels: Sequence[Any], name: str) -> _Order:
+    import pyarrow as pa
+
+    ordinal = len(levels) > 0 or (pa.types.is_dictionary(population.type) and population.type.ordered)
+    values = _words(population, name, levels if ordinal else None)
+    place = {word: i for i, word in enumerate(values.levels)}
+
+    def find(word: str) -> list[Range]:
+        return [(place[word], place[word] + 1)] if word in place else []
+
+    return _Order(values.codes, len(place), find, ordinal)
+
+
+def _by_nodes(population: Any, hierarchy: Hierarchy, name: str) -> _Order:
+    """Return the values in the order of the nodes, in which those below one stand together; others behind them."""
+    values = _words(population, name)
+    lost = set(hierarchy.uncovered(values.levels))
+    inside = np.array([word not in lost for word in values.levels], bool)
+    nodes = np.full(len(inside), len(hierarchy), np.int64)
+    nodes[inside] = hierarchy.nodes_of([word for word in values.levels if word not in lost], name)
+    order = np.argsort(nodes, kind="stable")
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    sorted_nodes = nodes[order]
+    ends = np.arange(1, len(hierarchy) + 1)
+    for node in range(len(hierarchy) - 1, 0, -1):
+        ends[hierarchy.parents[node]] = max(ends[hierarchy.parents[node]], ends[node])
+    labels: dict[str, list[int]] = {}
+    for node, label in enumerate(hierarchy.labels):
+        labels.setdefault(label, []).append(node)
+    place = dict(zip(values.levels, rank.tolist(), strict=True))
+
+    def find(word: str) -> list[Range]:
+        if word not in labels:
+            return [(place[word], place[word] + 1)] if word in place else []
+        # Several nodes may have one label: the published text does not say which is meant.
+        spans = np.array([(node, ends[node]) for node in labels[word]])
+        return [(int(a), int(b)) for a, b in np.searchsorted(sorted_nodes, spans) if a < b]
+
+    codes = np.append(rank, -1)[values.codes]
+    return _Order(codes, len(rank), find, False)
+
+
+# --- what is written ---
+
+
+def _ranges(word: str, order: _Order) -> list[Range]:
+    """Return the ranges of codes that a published text stands for, disjoint and rising."""
+    if word == SUPPRESSED:
+        return [(0, order.values + 1)]
+    found = list(order.find(word))
+    interval = INTERVAL.fullmatch(word) if order.ordered else None
+    if not found and interval is not None:
+        opening, low, high, closing = interval.groups()
+        ends = [*order.find(low), *order.find(high)]
+        if len(ends) == 2:
+            found = [(ends[0][opening == "("], ends[1][closing == "]"])]
+    members = SET.fullmatch(word)
+    if not found and members is not None:
+        found = _members(members[1].split(", "), order.find)
+    return _disjoint(found)
+
+
+def _members(parts: list[str], find: Callable[[str], Sequence[Range]]) -> list[Range]:
+    """Return the ranges of the members of a set.
+
+    The longest texts come first, as values may have commas themselves: ``{a, b, c}`` has the value ``a, b`` if the
+    population knows it, and else ``a`` and ``b``. What is written does not tell more.
+    """
+    found: list[Range] = []
+    at = 0
+    while at < len(parts):
+        for stop in range(len(parts), at, -1):
+            ranges = find(", ".join(parts[at:stop]))
+            if ranges or stop == at + 1:
+                found.extend(ranges)
+                at = stop
+                break
+    return found
+
+
+def _disjoint(ranges: list[Range]) -> list[Range]:
+    """Return the union of ranges as ranges that rise and do not touch."""
+    result: list[Range] = []
+    for low, high in sorted(ranges):
+        if result and low <= result[-1][1]:
+            result[-1] = (result[-1][0], max(high, result[-1][1]))
+        elif low < high:
+            result.append((low, high))
+    return result
+
+
+def _number(word: str, decimal: str) -> float | None:
+    try:
+        number = float(word if decimal == "." else word.replace(decimal, "."))
+    except ValueError:
+        return None
+    return None if math.isnan(number) else number
+
+
+def _moment(word: str) -> float | None:
+    """Return the seconds since 1970 of a date or time of ISO 8601; infinite bounds are let through."""
+    if word in ("-inf", "inf"):
+        return float(word)
+    try:
+        moment = datetime.fromisoformat(word.removesuffix(" UTC"))
+    except ValueError:
+        return None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+# --- columns ---
+
+
+def _typed(column: Any, decimal: str, name: str) -> Any:
+    """Return a column of text with the type that is read out of it."""
+    import pyarrow as pa
+
+    is_text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+    return _columns.typed(column, decimal, name) if is_text else column
+
+
+def _scale(column: Any) -> str | None:
+    """Return what the values of a column are measured on, None if they are words."""
+    import pyarrow as pa
+
+    kind = column.type
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        return "number"
+    return "time" if pa.types.is_date(kind) or pa.types.is_timestamp(kind) else None
+
+
+def _numbers(column: Any, name: str) -> Array:
+    """Return float64[n] of a column of numbers, or of dates as seconds; NaN where missing."""
+    kind = "continuous" if _scale(column) == "number" else "datetime"
+    values, _ = _columns.decode(column, kind, name=name)
+    if not isinstance(values, Numbers):
+        raise DataError(f"The column {name!r} must hold numbers or dates. Got others.")
+    return values.values + 0.0 if kind == "continuous" else values.values / MICROSECONDS
+
+
+def _words(column: Any, name: str, levels: Sequence[Any] | None = None) -> Codes:
+    """Return the words of a column, of an ordinal one (levels given, or its categories) in their order."""
+    import pyarrow as pa
+
+    if pa.types.is_date(column.type):
+        column = column.cast(pa.string())
+    values, _ = _columns.decode(column, "nominal" if levels is None else "ordinal", levels=levels or (), name=name)
+    if not isinstance(values, Codes):
+        raise DataError(f"The column {name!r} must hold words. Got others.")
+    return values

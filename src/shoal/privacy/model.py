@@ -1,0 +1,211 @@
+"""What every model of privacy has: a wish, what a group has of it, and whether that is enough."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import MISSING, dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from shoal.errors import OptionError
+from shoal.privacy.spectrum import Sensitive, Spectrum, spectrum_of
+
+if TYPE_CHECKING:
+    from shoal.privacy.findings import Finding
+
+Array = np.ndarray[Any, Any]
+
+# What is computed in floating point may miss a wish by rounding: 2 equally frequent values have entropy log 2.
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Promise(ABC):
+    """What can be promised of every group of a published table; its fields are its parameters.
+
+    Attributes
+    ----------
+    name : str
+        As plans, job files and the command line have it; with the parameters it is ``str(promise)``.
+    monotone : bool
+        Whether the union of groups that satisfy it satisfies it. Then groups can always be merged until all do, if
+        the whole table does.
+    rising : bool
+        Whether more is better (l), or less (t).
+    """
+
+    name: ClassVar[str]
+    monotone: ClassVar[bool] = True
+    rising: ClassVar[bool] = True
+
+    @property
+    @abstractmethod
+    def wish(self) -> float:
+        """Return what every group must have: at least that much if `rising`, else at most."""
+
+    @property
+    @abstractmethod
+    def short(self) -> str:
+        """Return the parameters for a line of a table, such as ``l = 3 (distinct)``."""
+
+    @abstractmethod
+    def explanation(self, attribute: str) -> str:
+        """Return what is promised, in plain words for the reader of a report, who knows no formulas.
+
+        Parameters
+        ----------
+        attribute : str
+            The name of the sensitive attribute.
+        """
+
+    def allows(self, measured: Array) -> Array:
+        """Return bool[m]: whether what groups have is enough."""
+        slack = ROUNDING * max(1.0, abs(self.wish))
+        enough: Array = measured >= self.wish - slack if self.rising else measured <= self.wish + slack
+        return enough
+
+    def worst(self, measured: Array) -> int:
+        """Return the number of the group that has least of what is wanted, the first of several."""
+        return int(measured.argmin() if self.rising else measured.argmax())
+
+    def __str__(self) -> str:
+        told = [
+            field for field in fields(self) if field.default is MISSING or getattr(self, field.name) != field.default
+        ]
+        return " ".join([self.name, *(f"{field.name}={plain(getattr(self, field.name))}" for field in told)])
+
+    # --- parameters, as they must be ---
+
+    def _whole(self, option: str, least: int) -> None:
+        """Refuse a parameter that is no integer of at least `least`."""
+        value = getattr(self, option)
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+            raise OptionError(
+                f"The {option!r} option of {self.name} must be an integer of at least {least}. Got {value!r}."
+            )
+        object.__setattr__(self, option, int(value))
+
+    def _real(
+        self, option: str, *, above: float | None = None, least: float | None = None, most: float | None = None
+    ) -> None:
+        """Refuse a parameter that is no finite number within the bounds."""
+        value = getattr(self, option)
+        number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+        if (
+            not number
+            or not math.isfinite(value)
+            or (above is not None and value <= above)
+            or (least is not None and value < least)
+            or (most is not None and value > most)
+        ):
+            said = (("above", above), ("of at least", least), ("of at most", most))
+            domain = " and ".join(f"{how} {plain(bound)}" for how, bound in said if bound is not None)
+            raise OptionError(f"The {option!r} option of {self.name} must be a number {domain}. Got {value!r}.")
+        object.__setattr__(self, option, float(value))
+
+
+@dataclass(frozen=True)
+class Model(Promise):
+    """A demand on the values of a sensitive attribute in every group."""
+
+    @abstractmethod
+    def measure(self, spectrum: Spectrum, centres: Array | None = None) -> Array:
+        """Return float64[m]: what each group has.
+
+        Parameters
+        ----------
+        spectrum : Spectrum
+        centres : float64[m, d] or None
+            Where the groups lie, for models that compare a group with its surroundings.
+        """
+
+    def holds(self, spectrum: Spectrum, centres: Array | None = None) -> Array:
+        """Return bool[m]: whether each group satisfies the model."""
+        return self.allows(self.measure(spectrum, centres))
+
+    def reachable(self, sensitive: Sensitive) -> float:
+        """Return what all records in one group have: no partition does better, if the model is monotone."""
+        return float(self.measure(spectrum_of(np.zeros(len(sensitive.codes), np.int64), sensitive))[0])
+
+    def out_of_reach(self, sensitive: Sensitive, k: int = 1) -> str | None:
+        """Return the bound that makes the wish impossible on a table, None if none is known.
+
+        Parameters
+        ----------
+        sensitive : Sensitive
+            Of the whole table.
+        k : int
+            Least size of a group.
+        """
+        return None
+
+    def refuse_if_out_of_reach(self, sensitive: Sensitive, k: int = 1) -> None:
+        """Raise if no groups of at least k records can have what is wished; see :meth:`out_of_reach`."""
+        reason = self.out_of_reach(sensitive, k)
+        if reason is not None:
+            raise OptionError(
+                f"What is wished of every group must be within reach of the table. Got {str(self)!r}, but {reason}.",
+                hint="ask for less, or leave the attribute out of the release.",
+            )
+
+    def check(
+        self,
+        table: Any,
+        sensitive: str | None = None,
+        quasi_identifiers: Any = None,
+        *,
+        centres: Array | None = None,
+        **reading: Any,
+    ) -> Finding:
+        """Check the model on a published table.
+
+        Parameters
+        ----------
+        table : data frame
+            Of pandas, polars, pyarrow, ..; as it is published.
+        sensitive : name
+            The sensitive attribute.
+        quasi_identifiers : names or None
+            Groups are rows that are alike in all of them. None: all columns but the sensitive one.
+        centres : float64[groups, d] or None
+            Where the groups lie, in the order of their first rows; by default what numbers and dates among the
+            quasi-identifiers say.
+        **reading
+            How the attribute is read: options of :func:`shoal.tables.sensitive.sensitive`.
+
+        Returns
+        -------
+        Finding
+            True if the model holds.
+        """
+        from shoal.privacy.findings import check_one
+
+        return check_one(self, table, sensitive, quasi_identifiers, centres, reading)
+
+    def enforce(self, X: Array, labels: Array, sensitive: Sensitive, k: int = 1) -> Array:
+        """Return labels of groups of at least k records that satisfy the model; see :mod:`shoal.privacy.repair`."""
+        from shoal.privacy.demands import Demand
+        from shoal.privacy.repair import enforce
+
+        return enforce(X, labels, k, [Demand(self, sensitive)])
+
+
+def plain(value: Any) -> str:
+    """Return a parameter as it is written: 3, not 3.0."""
+    return repr(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def down(number: float) -> str:
+    """Return a positive number with four digits, rounded down: a bound that can be asked for."""
+    return plain(math.floor(number * _unit(number)) / _unit(number))
+
+
+def up(number: float) -> str:
+    """Return a positive number with four digits, rounded up."""
+    return plain(math.ceil(number * _unit(number)) / _unit(number))
+
+
+def _unit(number: float) -> float:
+    return float(10.0 ** (3 - math.floor(math.log10(number)))) if number > 0 else 1.0

@@ -1,0 +1,157 @@
+"""All models of privacy by name, and how they are written: ``entropy-diversity l=3``."""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, Field, fields
+from typing import Any
+
+from shoal.errors import OptionError, near_names
+from shoal.privacy.anonymity import KAnonymity
+from shoal.privacy.closeness import NTCloseness, TCloseness
+from shoal.privacy.disclosure import DeltaDisclosure
+from shoal.privacy.diversity import DistinctDiversity, EntropyDiversity, RecursiveDiversity
+from shoal.privacy.frequency import AlphaFrequency
+from shoal.privacy.likeness import BetaLikeness, EnhancedBetaLikeness
+from shoal.privacy.model import Model, Promise
+from shoal.privacy.population import DeltaPresence, KMap
+from shoal.privacy.sensitivity import PSensitive
+
+_ALL: tuple[type[Promise], ...] = (
+    KAnonymity,
+    DistinctDiversity,
+    EntropyDiversity,
+    RecursiveDiversity,
+    PSensitive,
+    AlphaFrequency,
+    TCloseness,
+    NTCloseness,
+    DeltaDisclosure,
+    BetaLikeness,
+    EnhancedBetaLikeness,
+    KMap,
+    DeltaPresence,
+)
+MODELS: dict[str, type[Promise]] = {one.name: one for one in _ALL}
+"""Every model by its name; all but k-map and delta-presence are of a sensitive attribute (:class:`Model`)."""
+
+
+def promise(spec: str | Promise) -> Promise:
+    """Return the model that a text says, such as ``k-map k=5``; see :func:`model`."""
+    if isinstance(spec, Promise):
+        return spec
+    words = spec.split() if isinstance(spec, str) else []
+    if not words or words[0] not in MODELS:
+        got = repr(words[0]) if words else "none" if isinstance(spec, str) else type(spec).__name__
+        hint = near_names(words[0] if words else "", MODELS, f"models are {', '.join(MODELS)}.")
+        raise OptionError(f"A model must be named first, such as 'distinct-diversity l=3'. Got {got}.", hint=hint)
+    kind = MODELS[words[0]]
+    known = {field.name: field for field in fields(kind)}
+    form = written(kind)
+    said: dict[str, Any] = {}
+    for word in words[1:]:
+        option, mark, value = word.partition("=")
+        if not mark or option not in known or option in said:
+            hint = near_names(option, known, f"it is written {form!r}.")
+            raise OptionError(f"The options of {kind.name} must be {', '.join(known)}, each once. Got {word!r}.", hint)
+        said[option] = _parsed(kind.name, known[option], value)
+    lacking = [name for name, field in known.items() if field.default is MISSING and name not in said]
+    if lacking:
+        raise OptionError(f"The model {kind.name} must have {' and '.join(lacking)}. Got {spec!r}.", f"write {form!r}.")
+    return kind(**said)
+
+
+def written(kind: type[Promise]) -> str:
+    """Return how a model is written, without what may be left out: ``recursive-diversity c=.. l=..``."""
+    return " ".join([kind.name, *(f"{field.name}=.." for field in fields(kind) if field.default is MISSING)])
+
+
+def model(spec: str | Model) -> Model:
+    """Return the model of a sensitive attribute that a text says.
+
+    Parameters
+    ----------
+    spec : str or Model
+        ``name option=value ..``, as ``str(model)`` writes it; a model is returned as it is.
+
+    Examples
+    --------
+    >>> model("recursive-diversity c=3 l=2")
+    RecursiveDiversity(c=3.0, l=2)
+    """
+    found = promise(spec)
+    if not isinstance(found, Model):
+        raise OptionError(
+            f"The model of a sensitive attribute must be about its values. Got {found.name}, about a population.",
+            hint="its check needs the table of the population.",
+        )
+    return found
+
+
+def _parsed(model: str, field: Field[Any], value: str) -> Any:
+    """Return a value as the type of its field has it; annotations are texts here."""
+    if field.type == "str":
+        return value
+    try:
+        return int(value) if field.type == "int" else float(value)
+    except ValueError:
+        wanted = "an integer" if field.type == "int" else "a number"
+        raise OptionError(f"The {field.name!r} option of {model} must be {wanted}. Got {value!r}.") from None
+
+
+def wishes(
+    *,
+    l: float | None = None,  # noqa: E741
+    diversity: str = "distinct",
+    c: float | None = None,
+    p: int | None = None,
+    alpha: float | None = None,
+    t: float | None = None,
+    n: int | None = None,
+    ground: str = "auto",
+    delta: float | None = None,
+    beta: float | None = None,
+    likeness: str = "enhanced",
+) -> tuple[Model, ...]:
+    """Return the models that a few letters stand for.
+
+    Parameters
+    ----------
+    l, diversity, c : number, str, number
+        l-diversity: "distinct" or "entropy", or the recursive one if c is given.
+    p, alpha, delta : numbers
+        p-sensitive, (alpha, k), delta-disclosure.
+    t, n, ground : numbers, str
+        t-closeness, or (n, t)-closeness if n is given.
+    beta, likeness : number, str
+        beta-likeness: "basic" or "enhanced".
+
+    Examples
+    --------
+    >>> [str(one) for one in wishes(l=3, t=0.2)]
+    ['distinct-diversity l=3', 't-closeness t=0.2']
+    """
+    for option, kind, domain in (
+        ("diversity", diversity, ("distinct", "entropy")),
+        ("likeness", likeness, ("basic", "enhanced")),
+    ):
+        if kind not in domain:
+            raise OptionError(f"The {option!r} of wishes must be one of {', '.join(domain)}. Got {kind!r}.")
+    for option, value, needed, other in (("c", c, "l", l), ("n", n, "t", t)):
+        if value is not None and other is None:
+            raise OptionError(f"The {option!r} of a wish must come with {needed!r}. Got {option}={value!r} alone.")
+    found: list[Model] = []
+    if l is not None and c is not None:
+        found.append(RecursiveDiversity(c, l))  # type: ignore[arg-type]
+    elif l is not None:
+        found.append(DistinctDiversity(l) if diversity == "distinct" else EntropyDiversity(l))  # type: ignore[arg-type]
+    if p is not None:
+        found.append(PSensitive(p))
+    if alpha is not None:
+        found.append(AlphaFrequency(alpha))
+    if t is not None:
+        found.append(TCloseness(t, ground) if n is None else NTCloseness(n, t, ground))
+    if delta is not None:
+        found.append(DeltaDisclosure(delta))
+    if beta is not None:
+        found.append(EnhancedBetaLikeness(beta) if likeness == "enhanced" else BetaLikeness(beta))
+    return tuple(found)

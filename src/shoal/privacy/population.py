@@ -1,0 +1,344 @@
+"""k-map and delta-presence: a release against the table of the population that its records are from.
+
+Both look at how many rows of the population a published row may stand for (see :mod:`shoal.privacy.matching`), so what
+is published must be ranges: intervals, sets, ancestors or ``*`` (local or global recoding). A published mean stands for
+equal numbers only and will hardly match anything.
+
+k-map protects against finding the record of a person in a sample by what everybody knows about the population. It does
+not protect those whose presence in the sample is known: that is k-anonymity. delta-presence protects against learning
+that a person is in the release at all, or is not.
+
+Sweeney, L. (2002): Achieving k-anonymity privacy protection using generalization and suppression. IJUFKS 10(5);
+Nergiz, M. E., Atzori, M., Clifton, C. (2007): Hiding the presence of individuals from shared databases. SIGMOD.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from shoal.errors import DataError, OptionError, near_names
+from shoal.privacy.audit import classes_of
+from shoal.privacy.matching import Matching, matched
+from shoal.privacy.model import ROUNDING, Promise, plain
+from shoal.tables.frames import to_arrow
+from shoal.tables.hierarchy import Hierarchy
+
+if TYPE_CHECKING:
+    from shoal.privacy.findings import Finding
+
+Array = np.ndarray[Any, Any]
+
+# Nodes of the tree of the population that are below one, and pairs of a class and a node that are looked at at once.
+BELOW, AT_ONCE = 8, 1 << 19
+BITS = 20
+
+
+@dataclass(frozen=True)
+class PopulationModel(Promise):
+    """What is promised of every class of equal published rows, given how many rows of the population match it."""
+
+    @abstractmethod
+    def measure(self, sizes: Array, matches: Array) -> Array:
+        """Return float64[m]: what each class has, given its rows and how many of the population match."""
+
+    def check(
+        self,
+        table: Any,
+        population: Any,
+        quasi_identifiers: Any = None,
+        hierarchies: Mapping[str, Hierarchy] | None = None,
+        **reading: Any,
+    ) -> Finding:
+        """Check the model on a published table; parameters as of :func:`population_counts`."""
+        from shoal.privacy.findings import finding
+
+        classes, matches = population_counts(table, population, quasi_identifiers, hierarchies, **reading)
+        sizes = np.bincount(classes)
+        return finding(self, None, self.measure(sizes, matches), sizes)
+
+
+@dataclass(frozen=True)
+class KMap(PopulationModel):
+    """Every published row may stand for at least k rows of the population.
+
+    Monotone where ranges are published: that of a union contains those of its parts.
+    """
+
+    name: ClassVar[str] = "k-map"
+    k: int
+
+    def __post_init__(self) -> None:
+        self._whole("k", 1)
+
+    @property
+    def wish(self) -> float:
+        """Return k."""
+        return self.k
+
+    @property
+    def short(self) -> str:
+        """Return k."""
+        return f"k = {self.k} (map)"
+
+    def explanation(self, attribute: str) -> str:
+        """Return what is promised."""
+        return (
+            f"Every published row fits at least {self.k} people of the population. Who knows everybody there, but not "
+            "who of them is in this table, cannot tell which of these people a row is about."
+        )
+
+    def measure(self, sizes: Array, matches: Array) -> Array:
+        """Return float64[m]: how many rows of the population match."""
+        return matches.astype(np.float64)
+
+
+@dataclass(frozen=True)
+class DeltaPresence(PopulationModel):
+    """Of the rows of the population that a class may stand for, a share from low to high is in the table.
+
+    This is the chance that somebody whom a class fits is in the table, as long as classes do not overlap; where they do
+    (local recoding), each of them is looked at alone.
+
+    Not monotone: the range of a union may also fit people that none of its parts does, which lowers the share, and
+    where parts overlap their people are counted once but their rows are added, which raises it.
+    """
+
+    name: ClassVar[str] = "delta-presence"
+    monotone: ClassVar[bool] = False
+    rising: ClassVar[bool] = False
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        self._real("high", least=0, most=1)
+        self._real("low", least=0, most=self.high)
+
+    @property
+    def wish(self) -> float:
+        """Return the highest share."""
+        return self.high
+
+    @property
+    def short(self) -> str:
+        """Return the bounds."""
+        return f"delta = {plain(self.low)} to {plain(self.high)} (presence)"
+
+    def explanation(self, attribute: str) -> str:
+        """Return what is promised."""
+        return (
+            f"Of the people whom a published row fits, at least {100 * self.low:.4g} % and at most "
+            f"{100 * self.high:.4g} % are in this table. So one can hardly tell of anybody in the population whether "
+            "they are in it or not."
+        )
+
+    def measure(self, sizes: Array, matches: Array) -> Array:
+        """Return float64[m]: the share of a class in the rows of the population that match it."""
+        lacking = int((matches < sizes).sum())
+        if lacking:
+            raise DataError(
+                "The population must contain all records of the table. Got fewer rows of the population than of the "
+                f"table in {lacking} of {len(sizes)} classes.",
+                hint="delta-presence needs the table that the records are from, and ranges (not means) in the release.",
+            )
+        return sizes / matches
+
+    def _outside(self, measured: Array) -> Array:
+        return np.maximum(self.low - measured, measured - self.high)
+
+    def allows(self, measured: Array) -> Array:
+        """Return bool[m]: whether shares lie between the bounds."""
+        within: Array = self._outside(measured) <= ROUNDING
+        return within
+
+    def worst(self, measured: Array) -> int:
+        """Return the number of the class that is furthest outside, or closest to a bound."""
+        return int(self._outside(measured).argmax())
+
+
+def population_counts(
+    table: Any,
+    population: Any,
+    quasi_identifiers: Sequence[str] | None = None,
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+    *,
+    levels: Mapping[str, Sequence[Any]] | None = None,
+    text: bool = False,
+    decimal: str = ".",
+) -> tuple[Array, Array]:
+    """Return int64[n] the class of each row, by first appearance, and int64[m] how many rows of a population match.
+
+    A row of the population may match several classes where these overlap.
+
+    Parameters
+    ----------
+    table, population : data frames
+        What is published, and everybody's original values, both with the quasi-identifiers.
+    quasi_identifiers : names or None
+        None: all columns of the table.
+    hierarchies : {name: Hierarchy} or None
+        Of the columns whose published values are nodes.
+    levels : {name: values} or None
+        Of ordinal columns, lowest first, whose published values may be intervals of them.
+    text, decimal : bool, str
+        Whether types are read out of text, and its decimal mark.
+    """
+    from shoal.privacy.findings import by_first_row, named
+
+    names = named(table, quasi_identifiers, "the check against a population")
+    known = named(population, None, "the population")
+    for name in names:
+        if name not in known:
+            hint = near_names(name, known, f"it has {len(known)} columns.")
+            raise OptionError(f"The population must have the column {name!r}. It has not.", hint=hint)
+    ours, theirs = to_arrow(table, "a check", names), to_arrow(population, "a population", names)
+    found = [
+        matched(
+            ours.column(name),
+            theirs.column(name),
+            name,
+            hierarchy=(hierarchies or {}).get(name),
+            levels=(levels or {}).get(name, ()),
+            text=text,
+            decimal=decimal,
+        )
+        for name in names
+    ]
+    classes, first = by_first_row(classes_of(ours, names))
+    return classes, _counted(found, first)
+
+
+# --- counting: how many points lie in boxes whose sides are a few ranges ---
+
+
+class _Level(NamedTuple):
+    """Nodes of a tree of the population, each around some of the level below; the points are the lowest level."""
+
+    lows: Array  # int64[nodes, d], the least code below each node
+    highs: Array  # int64[nodes, d], the greatest
+    rows: Array  # int64[nodes]: rows of the population below each
+
+
+class _Side(NamedTuple):
+    """The ranges of each class in one attribute."""
+
+    lows: Array  # int64[m]: of the first range
+    highs: Array  # int64[m]: of the last one, exclusive
+    values: Array  # int64[m]: the published value
+    many: bool  # whether a value has several ranges
+    begins: Array  # int64[r]: value and low of each range in one number, rising
+    ends: Array  # int64[r]: value and high
+    width: int
+
+    def narrowness(self) -> float:
+        """Return how many times codes have to be halved to come down to a typical class."""
+        return float(-np.log2(np.clip((self.highs - self.lows) / self.width, 1 / self.width, 1)).mean())
+
+    def touch(self, classes: Array, lows: Array, highs: Array) -> Array:
+        """Return bool[p]: whether codes from lows to highs may be in a range of a class."""
+        found: Array = (self.lows[classes] <= highs) & (lows < self.highs[classes])
+        return found
+
+    def contain(self, classes: Array, lows: Array, highs: Array) -> Array:
+        """Return bool[p]: whether all codes from lows to highs are in one range of a class."""
+        if not self.many:
+            found: Array = (self.lows[classes] <= lows) & (highs < self.highs[classes])
+            return found
+        base = self.values[classes] * self.width
+        at = np.searchsorted(self.begins, base + lows, side="right") - 1
+        found = (at >= 0) & (self.begins[at] >= base) & (base + highs < self.ends[at])
+        return found
+
+
+def _counted(found: list[Matching], first: Array) -> Array:
+    """Return int64[m]: rows of the population that match each class, given the first row of each.
+
+    Down a tree of the population, all classes at once: a node that lies in a class is counted, one that does not touch
+    it is left.
+    """
+    sides = [_side(one, one.published[first]) for one in found]
+    levels = _tree(found, [side.narrowness() for side in sides])
+    counts = np.zeros(len(first), np.int64)
+    top = len(levels) - 1
+    nodes = np.arange(len(levels[top].rows))
+    width = max(1, AT_ONCE // len(nodes))
+    stack = [
+        (
+            top,
+            np.repeat(np.arange(a, min(a + width, len(first))), len(nodes)),
+            np.tile(nodes, min(width, len(first) - a)),
+        )
+        for a in range(0, len(first), width)
+    ]
+    while stack:
+        height, classes, nodes = stack.pop()
+        level = levels[height]
+        inside = np.ones(len(classes), bool)
+        for j, side in enumerate(sides):
+            kept = side.touch(classes, level.lows[nodes, j], level.highs[nodes, j])
+            classes, nodes, inside = classes[kept], nodes[kept], inside[kept]
+            inside &= side.contain(classes, level.lows[nodes, j], level.highs[nodes, j])
+        counts += np.bincount(classes[inside], level.rows[nodes[inside]], len(counts)).astype(np.int64)
+        if height > 0:
+            _descend(stack, height - 1, classes[~inside], nodes[~inside], len(levels[height - 1].rows))
+    return counts
+
+
+def _descend(stack: list[Any], height: int, classes: Array, nodes: Array, count: int) -> None:
+    """Put the pairs of classes and the nodes below on the stack, in pieces of bounded size."""
+    for start in range(0, len(nodes), AT_ONCE // BELOW):
+        piece = slice(start, start + AT_ONCE // BELOW)
+        below = (nodes[piece, None] * BELOW + np.arange(BELOW)).ravel()
+        there = below < count
+        stack.append((height, np.repeat(classes[piece], BELOW)[there], below[there]))
+
+
+def _side(found: Matching, values: Array) -> _Side:
+    total = max(int(found.published.max()), int(found.owners.max(initial=0))) + 1
+    width = found.codes + 1
+    lows, highs = np.full(total, width), np.zeros(total, np.int64)
+    np.minimum.at(lows, found.owners, found.lows)
+    np.maximum.at(highs, found.owners, found.highs)
+    many = bool((np.bincount(found.owners, minlength=1) > 1).any())
+    begins, ends = found.owners * width + found.lows, found.owners * width + found.highs
+    return _Side(lows[values], highs[values], values, many, begins, ends, width)
+
+
+def _tree(found: list[Matching], narrowness: list[float]) -> list[_Level]:
+    """Return the distinct rows of the population along a curve that keeps near ones together, and nodes above them."""
+    keys = np.zeros(len(found[0].population), np.int64)
+    for one in found:
+        keys = np.unique(keys * one.codes + one.population, return_inverse=True)[1]
+    _, first, rows = np.unique(keys, return_index=True, return_counts=True)
+    points = np.column_stack([one.population[first] for one in found])
+    order = np.argsort(_curve(points, [one.codes for one in found], narrowness), kind="stable")
+    points = points[order]
+    levels = [_Level(points, points, rows[order])]
+    while len(levels[-1].rows) > BELOW:
+        starts = np.arange(0, len(levels[-1].rows), BELOW)
+        below = levels[-1]
+        levels.append(
+            _Level(
+                np.minimum.reduceat(below.lows, starts),
+                np.maximum.reduceat(below.highs, starts),
+                np.add.reduceat(below.rows, starts),
+            )
+        )
+    return levels
+
+
+def _curve(points: Array, codes: list[int], narrowness: list[float]) -> Array:
+    """Return int64[n]: the bits of the coordinates in turn, the highest of all first (Z-order).
+
+    Those of coordinates in which classes are narrow come earlier, so that nodes become narrow in the same ones.
+    """
+    turns = sorted((bit - narrow, j, bit) for j, narrow in enumerate(narrowness) for bit in range(BITS))
+    keys = np.zeros(len(points), np.int64)
+    scaled = [(points[:, j] << BITS) // count for j, count in enumerate(codes)]
+    for _, j, bit in turns[:62]:
+        keys = (keys << 1) | ((scaled[j] >> (BITS - 1 - bit)) & 1)
+    return keys

@@ -1,0 +1,174 @@
+"""Demands on sensitive attributes, in the arrays that partitioning takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from shoal.kernels import guards as _guards
+from shoal.partitioning.guarded import Asked
+from shoal.privacy.anonymity import KAnonymity
+from shoal.privacy.closeness import TCloseness
+from shoal.privacy.cuts import Short, mondrian
+from shoal.privacy.demands import Demand, offending
+from shoal.privacy.disclosure import DeltaDisclosure
+from shoal.privacy.diversity import DistinctDiversity, EntropyDiversity, RecursiveDiversity
+from shoal.privacy.frequency import AlphaFrequency
+from shoal.privacy.likeness import BetaLikeness, EnhancedBetaLikeness
+from shoal.privacy.model import ROUNDING, Model
+from shoal.privacy.repair import enforce
+from shoal.privacy.sensitivity import PSensitive
+from shoal.privacy.spectrum import Line, Sensitive, Tree
+from shoal.progress import Progress
+from shoal.tables.sensitive import grounded
+
+Array = np.ndarray[Any, Any]
+
+RULES: dict[type[Model], int] = {
+    KAnonymity: _guards.SIZE,
+    DistinctDiversity: _guards.DISTINCT,
+    PSensitive: _guards.DISTINCT,
+    EntropyDiversity: _guards.ENTROPY,
+    RecursiveDiversity: _guards.RECURSIVE,
+    AlphaFrequency: _guards.ALPHA,
+    DeltaDisclosure: _guards.DELTA,
+    BetaLikeness: _guards.BETA,
+    EnhancedBetaLikeness: _guards.ENHANCED,
+}
+"""Models whose rule does not depend on how far values are from each other."""
+
+
+class _Guard(NamedTuple):
+    """One demand: rule, extra figure, codes, number of values, nodes, figures and links (see `Guards`)."""
+
+    rule: int
+    extra: float
+    codes: Array
+    values: int
+    nodes: int
+    table: Array
+    tree: Array
+
+
+def asked_of(
+    X: Array, k: int, demands: Sequence[Demand], *, rows: Array | None = None, short: Short | None = None
+) -> Asked:
+    """Return demands as partitioning takes them.
+
+    Parameters
+    ----------
+    X : float64[n, d]
+        Of one stratum.
+    k : int
+    demands : sequence of Demand
+        On attributes of the whole table; at least one.
+    rows : int64[n] or None
+        The records of the table that X is of; all of them if not said.
+    short : callable or None
+        Gives, for rows of X and their labels, bool[m]: which groups fall short of something else, too few units say.
+        Then there is no local search, which does not know of it.
+    """
+
+    def falls_short(own: Array, labels: Array) -> Array:
+        bad = (np.bincount(labels) < k) | offending(labels, demands, own if rows is None else rows[own], X[own])
+        return bad if short is None else bad | short(own, labels)
+
+    def repair(labels: Array) -> Array:
+        return enforce(X, labels, k, demands, rows=rows, short=short)
+
+    def cuts(report: Progress) -> Array:
+        return mondrian(X, k, falls_short, report)
+
+    return Asked(None if short is not None else guards_of(demands, rows), falls_short, repair, cuts)
+
+
+def guards_of(demands: Sequence[Demand], rows: Array | None = None) -> _guards.Guards | None:
+    """Return demands as kernels take them, for some records of the table; None if there is no rule for one of them.
+
+    The limits are closer to the wishes than those of the models, so that rounding never makes what a kernel allows
+    what a model refuses.
+    """
+    found = [_guard(demand) for demand in demands]
+    made = [guard for guard in found if guard is not None]
+    if len(made) < len(found):
+        return None
+    limits = [_limit(demand.model) for demand in demands]
+    chosen = [guard.codes if rows is None else guard.codes[rows] for guard in made]
+    tables, trees = [guard.table for guard in made], [guard.tree for guard in made]
+    return _guards.Guards(
+        codes=np.ascontiguousarray(np.stack(chosen), np.int64),
+        rules=np.array([guard.rule for guard in made]),
+        limits=np.array(limits, float),
+        extras=np.array([guard.extra for guard in made], float),
+        values=np.array([guard.values for guard in made]),
+        nodes=np.array([guard.nodes for guard in made]),
+        starts=np.cumsum([0, *map(len, tables[:-1])]),
+        table=np.concatenate(tables),
+        links=np.cumsum([0, *map(len, trees[:-1])]),
+        tree=np.concatenate(trees),
+    )
+
+
+def _limit(model: Model) -> float:
+    if isinstance(model, RecursiveDiversity):
+        return float(np.nextafter(model.c, 0.0))
+    slack = 0.5 * ROUNDING * max(1.0, abs(model.wish))
+    return model.wish - slack if model.rising else model.wish + slack
+
+
+def _guard(demand: Demand) -> _Guard | None:
+    """Return one demand as arrays, None if there is no rule for it."""
+    model, sensitive = demand
+    whole = np.bincount(sensitive.codes[sensitive.codes >= 0], minlength=sensitive.values)
+    absent = int((sensitive.codes < 0).sum())
+    extra = float(getattr(model, "l", getattr(model, "beta", 0.0)))
+    nothing = np.empty(0), np.empty(0, np.int64)
+    if isinstance(model, TCloseness):
+        ground = grounded(sensitive.ground, sensitive.values, model.ground)
+        if isinstance(ground, Line) and len(whole):
+            return _on_a_line(sensitive, whole, absent, ground)
+        if isinstance(ground, Tree):
+            return _in_a_tree(sensitive, whole, absent, ground)
+        return _compared(_guards.EQUAL, extra, sensitive, whole, absent)
+    rule = RULES.get(type(model))
+    if rule is None:
+        return None
+    if rule in (_guards.DELTA, _guards.BETA, _guards.ENHANCED):
+        return _compared(rule, extra, sensitive, whole, absent)
+    return _Guard(rule, extra, sensitive.codes, len(whole), 0, *nothing)
+
+
+def _with_missing(sensitive: Sensitive, whole: Array, absent: int) -> tuple[Array, Array]:
+    """Return codes and shares in which missing is one more value, the last one."""
+    counts = np.append(whole, absent)
+    return np.where(sensitive.codes < 0, len(whole), sensitive.codes), counts / max(1, counts.sum())
+
+
+def _compared(rule: int, extra: float, sensitive: Sensitive, whole: Array, absent: int) -> _Guard:
+    codes, shares = _with_missing(sensitive, whole, absent)
+    return _Guard(rule, extra, codes, int(np.count_nonzero(shares)), 0, shares, np.empty(0, np.int64))
+
+
+def _on_a_line(sensitive: Sensitive, whole: Array, absent: int, line: Line) -> _Guard:
+    reached = np.cumsum(whole) / max(1, whole.sum())
+    areas = np.concatenate(([0.0], np.cumsum(reached[:-1] * np.diff(line.positions))))
+    shares = whole / max(1, whole.sum())
+    apart = np.abs(line.positions - line.positions[np.searchsorted(reached, 0.5)])
+    figures = [absent / len(sensitive.codes), float(shares @ line.positions), float(shares @ apart)]
+    table = np.concatenate([line.positions, reached, areas, apart, figures])
+    return _Guard(_guards.LINE, 0.0, sensitive.codes, len(whole), 0, table, np.empty(0, np.int64))
+
+
+def _in_a_tree(sensitive: Sensitive, whole: Array, absent: int, tree: Tree) -> _Guard:
+    """Missing is one more node, far from all others."""
+    codes, shares = _with_missing(sensitive, whole, absent)
+    parents, leaves = np.append(tree.parents, -1), np.append(tree.leaves, len(tree.parents))
+    weights = np.append(np.where(tree.parents < 0, 0.0, tree.heights[tree.parents] - tree.heights), 1.0)
+    below = np.bincount(leaves, shares, len(parents))
+    for node in range(len(parents) - 1, -1, -1):
+        if parents[node] >= 0:
+            below[parents[node]] += below[node]
+    table = np.concatenate([weights, below, [float(weights @ below)]])
+    return _Guard(_guards.TREE, 0.0, codes, len(shares), len(parents), table, np.concatenate([parents, leaves]))

@@ -1,0 +1,121 @@
+"""Demands measured from the members of a group: the same as the models of `shoal.privacy` measure."""
+
+import numba
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shoal.kernels import guards as kernels
+from shoal.privacy.demands import Demand, spectra
+from shoal.privacy.models import model
+from shoal.release.guards import guards_of
+from shoal.tables.sensitive import Line, Sensitive, Tree
+
+SPECS = (
+    "k-anonymity k=3",
+    "distinct-diversity l=2",
+    "p-sensitive p=3",
+    "entropy-diversity l=2.5",
+    "recursive-diversity c=2 l=2",
+    "recursive-diversity c=1 l=3",
+    "alpha alpha=0.5",
+    "t-closeness t=0.2",
+    "t-closeness t=0.3 ground=equal",
+    "delta-disclosure delta=1",
+    "beta-likeness beta=1",
+    "enhanced-beta-likeness beta=2",
+)
+
+
+def random_sensitive(n, ground, rng, missing=False):
+    """Return an attribute of n records, each of whose values occurs, on a ground by name."""
+    codes = np.unique(rng.integers(0, rng.integers(2, 12), n), return_inverse=True)[1].astype(np.int64)
+    V = int(codes.max()) + 1
+    if missing:
+        for value in range(V):  # the first of each value stays
+            rows = np.flatnonzero(codes == value)[1:]
+            codes[rows[rng.random(len(rows)) < 0.3]] = -1
+    on = None
+    if ground == "line":
+        on = Line(np.concatenate(([0.0], np.sort(rng.random(V - 2)), [1.0])) if V > 1 else np.zeros(1))
+    elif ground == "tree":
+        inner = int(rng.integers(1, 4))
+        parents = np.concatenate(([-1], np.zeros(inner, np.int64), rng.integers(0, inner + 1, V)))
+        heights = np.concatenate(([1.0], np.full(inner, 0.5), np.zeros(V)))
+        on = Tree(parents, heights, np.arange(inner + 1, inner + 1 + V))
+    return Sensitive("disease", codes, V, on)
+
+
+def random_labels(n, rng):
+    return np.unique(rng.integers(0, rng.integers(1, max(2, n // 3)), n), return_inverse=True)[1]
+
+
+@st.composite
+def attributes(draw):
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n = draw(st.integers(4, 70))
+    found = random_sensitive(n, draw(st.sampled_from(["line", "tree", "equal"])), rng, draw(st.booleans()))
+    return found, random_labels(n, rng), rng
+
+
+@given(attributes())
+@settings(max_examples=150)
+def test_measures_are_those_of_the_models(case):
+    sensitive, labels, _ = case
+    demands = [Demand(model(spec), sensitive) for spec in SPECS]
+    guards = guards_of(demands)
+    order, sizes = np.argsort(labels, kind="stable"), np.bincount(labels)
+    found = np.empty((len(demands), len(sizes)))
+    desk = kernels.desk(guards, len(labels))
+    kernels.measure_groups(guards, order, np.concatenate(([0], np.cumsum(sizes))), desk, found)
+    for own, spectrum, demand in zip(found, spectra(labels, demands), demands, strict=True):
+        np.testing.assert_allclose(own, demand.model.measure(spectrum), rtol=0, atol=1e-12, err_msg=str(demand.model))
+    assert not desk.below.any()
+
+
+@numba.njit
+def change_and_check(guards, members, size, gone, came, room, values, sums, trial):
+    """Whether a change is allowed, by the quick way and from scratch."""
+    kernels.values_of(guards, members, size, values, sums)
+    quick = kernels.change_holds(guards, values, sums, size, gone, came, trial, room)
+    new, count = np.empty(size + 1, np.int64), 0
+    for p in range(size):
+        if members[p] != gone:
+            new[count] = members[p]
+            count += 1
+    if came >= 0:
+        new[count] = came
+        count += 1
+    return quick, kernels.members_hold(guards, new, count, trial, room)
+
+
+@given(attributes(), st.sampled_from([0.02, 0.1, 0.3]))
+@settings(max_examples=150)
+def test_changes_are_allowed_by_the_quick_way_as_from_scratch(case, t):
+    sensitive, labels, rng = case
+    n = len(labels)
+    demands = [Demand(model(f"t-closeness t={t}"), sensitive), Demand(model("entropy-diversity l=2"), sensitive)]
+    members = np.flatnonzero(labels == labels[0])
+    others = np.flatnonzero(labels != labels[0])
+    size = len(members)
+    came = int(rng.choice(others)) if len(others) else -1
+    gone = int(rng.choice(members)) if size > 1 else -1
+    for out, into in ((gone, came), (-1, came), (gone, -1)):
+        for asked in (demands[:1], demands[1:]):  # where both are asked, one that held before may be skipped
+            guards = guards_of(asked)
+            values, sums = np.empty((1, n + 2), np.int64), np.empty((1, 2))
+            room, trial = kernels.desk(guards, n + 2), np.empty(n + 2, np.int64)
+            same = out >= 0 and into >= 0 and guards.codes[0, out] == guards.codes[0, into]
+            quick, slow = change_and_check(guards, members, size, out, into, room, values, sums, trial)
+            assert quick == (True if same else slow) or (out < 0 and into < 0)
+
+
+def test_limits_are_inside_the_wishes():
+    """What a kernel allows, the model allows: at the wish itself both do, beyond its rounding neither."""
+    sensitive = Sensitive("disease", np.array([0, 0, 1, 1, 2, 2]), 3)
+    for spec in SPECS:
+        one = model(spec)
+        limit = guards_of([Demand(one, sensitive)]).limits[0]
+        assert one.allows(np.array([limit]))[0]
+        inside = one.wish if one.name != "recursive-diversity" else one.wish - 1e-6
+        assert inside >= limit if one.rising else inside <= limit

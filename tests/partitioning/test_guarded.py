@@ -1,0 +1,233 @@
+"""Microaggregation under demands: whatever the way, what comes back is accepted by the models."""
+
+from math import ceil
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from invariants import check_partition
+from kernels.test_guards import SPECS
+from privacy.test_repair import error, wishes
+from shoal.errors import OptionError
+from shoal.partitioning import guarded_growth
+from shoal.partitioning.guarded import WAYS, guarded
+from shoal.partitioning.guarded_search import search
+from shoal.privacy.demands import Demand, offending
+from shoal.privacy.models import model
+from shoal.release.guards import asked_of, guards_of
+from shoal.tables.sensitive import Line, Sensitive, ranks
+
+DIVERSITY = tuple(spec for spec in SPECS if "diversity" in spec or spec.startswith(("p-sensitive", "alpha")))
+CLOSENESS = tuple(spec for spec in SPECS if spec.startswith("t-closeness"))
+
+
+def seeded(seed=0):
+    return np.random.default_rng(seed)
+
+
+def distinct_ranks(n, rng):
+    """A sensitive attribute without ties."""
+    return Sensitive("income", rng.permutation(n), n, Line(ranks(n)))
+
+
+@given(wishes(specs=SPECS), st.booleans())
+@settings(max_examples=60)
+def test_what_any_way_gives_is_accepted(case, local):
+    X, k, demands, rows, labels = case
+    asked = asked_of(X, k, demands, rows=rows)
+    for way, one in WAYS.items():
+        if one.fits(asked.guards):
+            found = guarded(X, k, asked, way=way, labels=labels, search=local, rng=seeded())
+            check_partition(found, len(X), k)
+            assert not offending(found, demands, rows, X).any(), way
+
+
+@given(wishes(specs=("n-t-closeness n=12 t=0.4", "t-closeness t=0.3")))
+@settings(max_examples=20)
+def test_the_best_way_also_serves_models_without_a_kernel(case):
+    X, k, demands, rows, labels = case
+    found = guarded(X, k, asked_of(X, k, demands, rows=rows), labels=labels, rng=seeded())
+    check_partition(found, len(X), k)
+    assert not offending(found, demands, rows, X).any()
+
+
+@given(wishes(specs=SPECS), st.integers(0, 5))
+@settings(max_examples=60)
+def test_the_search_never_raises_the_error(case, seed):
+    X, k, demands, rows, labels = case
+    asked = asked_of(X, k, demands, rows=rows)
+    start = asked.repair(labels)
+    found = search(X, k, start, asked.guards, rng=seeded(seed), kicks=5)
+    check_partition(found, len(X), k)
+    assert not offending(found, demands, rows).any()
+    assert error(X, found) <= error(X, start) * (1 + 1e-9)
+
+
+def plain_gains(X, labels, k, good):
+    """Whether a shift or a swap of any two records lowers the error and leaves the groups as demanded."""
+    before = error(X, labels)
+    for i in range(len(X)):
+        for j in range(len(X)):
+            if labels[i] != labels[j]:
+                for swap in (True, False):
+                    new = labels.copy()
+                    new[i] = labels[j]
+                    new[j] = labels[i] if swap else labels[j]
+                    if np.bincount(new).min() >= k and error(X, new) < before * (1 - 1e-9) and good(new):
+                        return True
+    return False
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from(["t-closeness t=0.25", "distinct-diversity l=3"]))
+@settings(max_examples=15)
+def test_where_the_search_ends_no_shift_or_swap_gains(seed, spec):
+    """So few records are all neighbours of each other."""
+    rng = seeded(seed)
+    X, k = rng.normal(size=(12, 2)), 3
+    demands = [Demand(model(spec), distinct_ranks(12, rng)._replace(codes=rng.permutation(12) // 2, values=6,
+                                                                    ground=Line(ranks(6))))]  # fmt: skip
+    asked = asked_of(X, k, demands)
+    if asked.short(np.arange(12), np.zeros(12, np.int64)).any():
+        return
+    found = search(X, k, asked.repair(np.arange(12) // 3), asked.guards, rng=rng, kicks=0)
+    assert not plain_gains(X, found, k, lambda new: not offending(new, demands).any())
+
+
+def test_the_search_makes_repaired_groups_tighter():
+    """Sensitive values that go with a coordinate: repair merges much, the search takes most of that back."""
+    rng = seeded(1)
+    X, k = rng.normal(size=(300, 3)), 3
+    order = np.argsort(np.argsort(X[:, 0] + 0.5 * rng.normal(size=300)))
+    demands = [Demand(model("t-closeness t=0.15"), Sensitive("income", order, 300, Line(ranks(300))))]
+    asked = asked_of(X, k, demands)
+    labels = np.arange(300) // 3
+    start = guarded(X, k, asked, way="repair", labels=labels, search=False, rng=seeded())
+    found = guarded(X, k, asked, way="repair", labels=labels, rng=seeded())
+    assert error(X, found) < 0.7 * error(X, start)
+    best = guarded(X, k, asked, labels=labels, rng=seeded())
+    assert error(X, best) < 0.7 * error(X, start)
+
+
+def test_threads_do_not_change_the_result_and_seeds_decide():
+    rng = seeded(3)
+    X, k = rng.normal(size=(2500, 3)), 4
+    demands = [Demand(model("entropy-diversity l=3"), Sensitive("disease", rng.integers(0, 6, 2500), 6))]
+    asked, labels = asked_of(X, k, demands), np.arange(2500) // 5
+    one, two, four = (
+        guarded(X, k, asked, way="repair", labels=labels, rng=seeded(seed), n_jobs=jobs)
+        for seed, jobs in ((7, 1), (7, 1), (7, 4))
+    )
+    np.testing.assert_array_equal(one, two)
+    np.testing.assert_array_equal(one, four)
+    assert not np.array_equal(one, guarded(X, k, asked, way="repair", labels=labels, rng=seeded(8)))
+
+
+def test_very_large_groups_stay_as_they_are(monkeypatch):
+    monkeypatch.setattr("shoal.partitioning.guarded_search.ROOM", 1)
+    rng = seeded(4)
+    X = rng.normal(size=(200, 2))
+    labels = np.where(np.arange(200) < 150, 0, 1 + np.arange(200) // 5 % 5)
+    demands = [Demand(model("distinct-diversity l=2"), Sensitive("disease", rng.integers(0, 4, 200), 4))]
+    start = asked_of(X, 3, demands)
+    found = search(X, 3, labels, start.guards, rng=seeded(), kicks=5)
+    assert len(set(found[:150].tolist())) == 1
+    assert found[0] not in found[150:]
+    assert not offending(found, demands).any()
+    assert error(X, found) < error(X, labels)
+
+
+def test_units_leave_repair_and_cuts_only():
+    rng = seeded(5)
+    X, units = rng.normal(size=(60, 2)), np.arange(60) // 3
+
+    def short(rows, labels):
+        return np.array([len(set(units[rows[labels == g]].tolist())) < 3 for g in range(labels.max() + 1)])
+
+    demands = [Demand(model("distinct-diversity l=2"), Sensitive("disease", rng.integers(0, 3, 60), 3))]
+    asked = asked_of(X, 3, demands, short=short)
+    assert asked.guards is None
+    found = guarded(X, 3, asked, rng=seeded())
+    assert not short(np.arange(60), found).any()
+    assert not offending(found, demands).any()
+
+
+def test_ways_are_refused_that_do_not_exist_or_do_not_suit():
+    X = seeded().normal(size=(20, 2))
+    asked = asked_of(X, 3, [Demand(model("distinct-diversity l=2"), Sensitive("disease", np.arange(20) % 3, 3))])
+    with pytest.raises(OptionError, match="did you mean 't-first'"):
+        guarded(X, 3, asked, way="tfirst", rng=seeded())
+    with pytest.raises(OptionError, match="must suit"):
+        guarded(X, 3, asked, way="t-first", rng=seeded())
+
+
+# --- t first ---
+
+
+@pytest.mark.parametrize("n", [12, 60, 120, 720])
+@pytest.mark.parametrize("t", [0.02, 0.05, 0.1, 0.2, 0.3])
+def test_the_least_size_is_the_closed_form_where_there_are_no_ties(n, t):
+    guards = guards_of([Demand(model(f"t-closeness t={t}"), distinct_ranks(n, seeded()))])
+    wanted = max(2, ceil(n / (2 * (n - 1) * t + 1) - 1e-6))
+    found = guarded_growth.least_size(2, guards)
+    if n % wanted == 0:
+        assert found == wanted
+    # Stretches of different lengths may do with one record less, or need some more.
+    assert wanted - 1 <= found <= next(size for size in range(wanted, n + 1) if n % size == 0)
+
+
+@given(wishes(specs=CLOSENESS))
+@settings(max_examples=60)
+def test_one_record_of_each_subset_is_within_the_bound(case):
+    """Of subsets of equal size, any choice is close enough: so is one at random."""
+    X, k, demands, _, _ = case
+    guards = guards_of(demands)
+    n = guards.codes.shape[1]
+    size = guarded_growth.least_size(k, guards)
+    if n % size:
+        return
+    order = guarded_growth.in_order(guards, 0)[0]
+    rng = seeded(len(X))
+    if demands[0].sensitive.codes.min() < 0:
+        return  # missing values on a line are measured otherwise
+    for _ in range(3):
+        chosen = [rng.choice(order[start:stop]) for start, stop in np.arange(0, n + 1, n // size)[[0, 1]][None] + (
+            np.arange(size)[:, None] * (n // size))]  # fmt: skip
+        assert not offending(np.zeros(size, np.int64), demands[:1], np.array(chosen)).any()
+
+
+@pytest.mark.parametrize("n", [100, 103, 117])
+def test_every_group_takes_of_every_subset(n):
+    rng = seeded(6)
+    X = rng.normal(size=(n, 2))
+    demands = [Demand(model("t-closeness t=0.1"), distinct_ranks(n, rng))]
+    guards = guards_of(demands)
+    size = guarded_growth.least_size(3, guards)
+    labels = guarded_growth.t_first(X, 3, guards)
+    subset = np.searchsorted(guarded_growth.subsets(n, size), demands[0].sensitive.codes, side="right") - 1
+    for g in range(labels.max() + 1):
+        assert set(subset[labels == g].tolist()) == set(range(size))
+    assert labels.min() == 0
+    assert labels.max() + 1 == n // size
+
+
+# --- growth ---
+
+
+def test_growth_takes_the_nearest_record_that_adds_diversity():
+    """Two places with one value each: with l = 2 records must be paired across, and no value is left alone."""
+    X = np.concatenate([np.zeros(30), np.ones(30)])[:, None] + np.linspace(0, 0.1, 60)[:, None]
+    demands = [Demand(model("distinct-diversity l=2"), Sensitive("disease", np.arange(60) // 30, 2))]
+    labels = guarded_growth.diverse_growth(X, 2, guards_of(demands))
+    assert not offending(labels, demands).any()
+    assert labels.max() + 1 >= 25
+
+
+def test_growth_with_nothing_to_look_after_is_mdav():
+    from shoal.partitioning.maximum_distance import mdav
+
+    X = seeded(9).normal(size=(400, 3))
+    guards = guards_of([Demand(model("distinct-diversity l=2"), distinct_ranks(400, seeded()))])
+    grown = guarded_growth.k_first(X, 4, guards)
+    assert error(X, grown) == pytest.approx(error(X, np.asarray(mdav(X, 4))), rel=0.02)

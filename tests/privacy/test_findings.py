@@ -1,0 +1,164 @@
+"""Checks of published tables of every kind, whatever their labels, their order and their index."""
+
+from collections import defaultdict
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shoal.errors import DataError, OptionError
+from shoal.privacy.anonymity import KAnonymity
+from shoal.privacy.closeness import NTCloseness, TCloseness
+from shoal.privacy.demands import Demand
+from shoal.privacy.diversity import DistinctDiversity, EntropyDiversity
+from shoal.privacy.findings import check
+from shoal.privacy.frequency import AlphaFrequency
+from shoal.tables.sensitive import sensitive
+
+TABLE = {
+    "age": [30, 30, 41, 41, 41, 30],
+    "sex": ["f", "f", "m", "m", "m", "f"],
+    "disease": ["flu", "cancer", "flu", "flu", None, "flu"],
+}
+NAMES = ["age", "sex"]
+
+
+def frames(columns):
+    """The same rows for every library, with indexes that say something else."""
+    frame = pd.DataFrame(columns)
+    yield frame
+    yield frame.set_index(pd.Index([f"row {i}" for i in range(len(frame))]))
+    yield frame.set_index(pd.Index([1, 0, 0, 1, 0, 0][: len(frame)]))
+    yield frame.astype({"sex": "category", "disease": "category"})
+    yield pa.table(columns)
+    yield pa.concat_tables([pa.table(columns).slice(0, 2), pa.table(columns).slice(2)])
+    yield pl.DataFrame(columns)
+
+
+@pytest.mark.parametrize("at", range(7))
+def test_frames_of_every_kind(at):
+    frame = list(frames(TABLE))[at]
+    found = DistinctDiversity(2).check(frame, "disease", NAMES)
+    assert not found
+    assert (found.held, found.groups, found.rows) == (1, 2, 6)
+    assert (found.groups_below, found.rows_below) == (1, 3)
+    assert found.offending.tolist() == [1]
+    assert found.offending_sizes.tolist() == [3]
+    assert (found.worst_group, found.worst_size, found.attribute) == (1, 3, "disease")
+    assert found.words == ("cancer", "flu")
+    assert found.worst.tolist() == [0, 2]
+    assert found.whole.tolist() == [1, 4]
+    group, table = found.shares
+    assert group == pytest.approx([0, 2 / 3, 1 / 3])
+    assert table == pytest.approx([1 / 6, 4 / 6, 1 / 6])
+    assert "cancer" not in repr(found)
+
+
+def test_what_holds_is_true():
+    found = AlphaFrequency(1.0).check(pa.table(TABLE), "disease", NAMES)
+    assert found
+    assert found.holds
+    assert found.groups_below == found.rows_below == 0
+    assert found.held == 1
+
+
+def test_without_names_all_other_columns_are_quasi_identifiers():
+    assert DistinctDiversity(2).check(TABLE_ARROW, "disease").groups == 2
+    assert DistinctDiversity(2).check(TABLE_ARROW, "disease", "age").groups == 2
+    assert DistinctDiversity(2).check(TABLE_ARROW, "age").held == 1
+
+
+TABLE_ARROW = pa.table(TABLE)
+
+
+def test_k_anonymity_needs_no_attribute():
+    found = KAnonymity(4).check(TABLE_ARROW, quasi_identifiers=NAMES)
+    assert (found.held, found.groups_below, found.rows_below) == (3, 2, 6)
+    assert found.attribute is None
+    assert found.shares is None
+    assert KAnonymity(3).check(TABLE_ARROW, "disease", NAMES)
+    with pytest.raises(OptionError, match="must be told the sensitive attribute"):
+        DistinctDiversity(2).check(TABLE_ARROW)
+
+
+def test_several_demands_share_groups():
+    disease, age = (sensitive(TABLE_ARROW, name) for name in ("disease", "age"))
+    found = check(TABLE_ARROW, ["sex"], [Demand(DistinctDiversity(2), disease), Demand(TCloseness(0.5), age)])
+    assert [bool(one) for one in found] == [False, True]
+    assert [one.attribute for one in found] == ["disease", "age"]
+    assert found[1].held == pytest.approx(0.5)
+    with pytest.raises(DataError, match="Got 6 of 'disease' for 3 rows"):
+        check(TABLE_ARROW.slice(0, 3), ["sex"], [Demand(DistinctDiversity(2), disease)])
+
+
+def test_wrong_names_are_refused():
+    with pytest.raises(OptionError, match="did you mean 'disease'"):
+        DistinctDiversity(2).check(TABLE_ARROW, "diseases", NAMES)
+    with pytest.raises(OptionError, match="did you mean 'sex'"):
+        DistinctDiversity(2).check(TABLE_ARROW, "disease", ["age", "sexx"])
+    with pytest.raises(OptionError, match="At least one quasi-identifier"):
+        DistinctDiversity(2).check(TABLE_ARROW, "disease", [])
+    with pytest.raises(DataError, match="must have rows"):
+        DistinctDiversity(2).check(TABLE_ARROW.slice(0, 0), "disease", NAMES)
+
+
+def test_how_the_attribute_is_read():
+    table = pa.table({"qi": [1, 1, 2, 2], "x": ["1", "2", "3", "?"]})
+    assert TCloseness(1).check(table, "x", text=True, markers=["?"]).words is None
+    assert TCloseness(1).check(table, "x").words == ("1", "2", "3", "?")
+    levels = TCloseness(0).check(table, "x", levels=["?", "3", "2", "1"])
+    assert levels.held == pytest.approx(1 / 3)
+
+
+rows = st.lists(
+    st.tuples(st.sampled_from([1.0, 2.0, None]), st.sampled_from("ab"), st.sampled_from(["u", "v", "w", None])),
+    min_size=1,
+    max_size=15,
+)
+
+
+@settings(max_examples=100)
+@given(rows, st.randoms())
+def test_groups_are_rows_that_are_alike_in_any_order(drawn, random):
+    """By a plain count; and the same groups under other numbers when rows are shuffled."""
+    for order in (list(range(len(drawn))), random.sample(range(len(drawn)), len(drawn))):
+        here = [drawn[i] for i in order]
+        numbers, groups = {}, defaultdict(set)
+        for age, sex, value in here:
+            numbers.setdefault((age, sex), len(numbers))
+            groups[age, sex] |= set() if value is None else {value}
+        frame = pd.DataFrame(here, columns=["age", "sex", "x"], index=[f"{i % 3}" for i in order])
+        found = DistinctDiversity(2).check(frame, "x", NAMES)
+        assert found.groups == len(groups)
+        assert found.held == min(map(len, groups.values()))
+        assert found.offending.tolist() == [number for key, number in numbers.items() if len(groups[key]) < 2]
+
+
+def test_surroundings_are_told_by_numbers_and_dates():
+    """Ages near 20 have one disease, those near 70 another: each group is like its half, not like the table."""
+    ages = np.repeat([20, 21, 22, 70, 71, 72], 4)
+    columns = {"age": ages, "sex": ["f", "m"] * 12, "disease": np.where(ages < 50, "flu", "cancer")}
+    one = NTCloseness(10, 0.1)
+    assert one.check(pd.DataFrame(columns), "disease", NAMES)
+    assert not TCloseness(0.1).check(pd.DataFrame(columns), "disease", NAMES)
+    assert not one.check(pd.DataFrame({**columns, "age": [f"about {age}" for age in ages]}), "disease", NAMES)
+    dates = pd.to_datetime("2000-01-01") + pd.to_timedelta(ages, "D")
+    assert one.check(pd.DataFrame({**columns, "age": dates}), "disease", NAMES)
+    assert one.check(pd.DataFrame({**columns, "age": ages.astype(str)}), "disease", NAMES)
+    gaps = pd.DataFrame({**columns, "age": np.where(ages == 21, np.nan, ages)})
+    assert one.check(gaps, "disease", NAMES).held < 0.5
+    assert not one.check(pd.DataFrame(columns), "disease", NAMES, centres=np.zeros((12, 1)))
+
+
+def test_enforced_groups_pass_the_check():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 2))
+    table = pa.table({"x": rng.choice(["a", "b", "c", "d"], 120, p=[0.6, 0.2, 0.1, 0.1])})
+    attribute = sensitive(table, "x")
+    for one in (DistinctDiversity(3), EntropyDiversity(2), AlphaFrequency(0.7), TCloseness(0.15)):
+        labels = one.enforce(X, np.arange(120) // 4, attribute, 4)
+        assert one.check(table.append_column("group", pa.array(labels)), "x", ["group"])

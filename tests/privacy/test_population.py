@@ -1,0 +1,226 @@
+"""How many rows of a population a published row may stand for, against a plain comparison of all pairs."""
+
+from datetime import date, datetime
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shoal.errors import DataError, OptionError
+from shoal.privacy.population import DeltaPresence, KMap, population_counts
+from shoal.tables.hierarchy import Hierarchy
+
+LEVELS = ["low", "middle", "high"]
+REGIONS = Hierarchy.from_nested({"Europe": {"North": ["Norway"], "South": ["Italy", "Spain"]}, "Asia": ["Japan"]})
+WORDS = ["a", "b", "c, d", "e"]
+
+
+def interval(low, high, text=str):
+    return st.tuples(low, high, st.sampled_from(["[]", "[)", "(]"])).map(
+        lambda drawn: (("in", *drawn), f"{drawn[2][0]}{text(drawn[0])}, {text(drawn[1])}{drawn[2][1]}")
+    )
+
+
+numbers = st.integers(0, 6)
+anything = st.just((("all",), "*")) | st.just((("none",), None))
+# What is published, once as it is meant and once as it is written.
+published = {
+    "age": numbers.map(lambda x: (("is", x), str(x)))
+    | interval(numbers, numbers)
+    | st.sampled_from([((("in", -np.inf, 3, "()")), "(-inf, 3)"), (("in", 3, np.inf, "[)"), "[3, inf)")])
+    | st.lists(numbers, min_size=2, max_size=3, unique=True).map(
+        lambda s: (("any", *s), "{" + ", ".join(map(str, s)) + "}")
+    )
+    | anything,
+    "region": st.sampled_from(REGIONS.labels[1:]).map(lambda node: (("below", node), node)) | anything,
+    "word": st.lists(st.sampled_from(WORDS), min_size=2, max_size=3, unique=True).map(
+        lambda s: (("any", *s), "{" + ", ".join(s) + "}")
+    )
+    | st.sampled_from([*WORDS, "z"]).map(lambda word: (("is", word), word))
+    | anything,
+    "level": interval(st.sampled_from(LEVELS), st.sampled_from(LEVELS)) | anything,
+}
+original = {
+    "age": numbers | st.none(),
+    "region": st.sampled_from([*REGIONS.labels, "Atlantis"]) | st.none(),
+    "word": st.sampled_from(WORDS) | st.none(),
+    "level": st.sampled_from(LEVELS) | st.none(),
+}
+TYPES = {"age": pa.int64(), "region": pa.string(), "word": pa.string(), "level": pa.string()}
+
+
+def stands_for(meant, value):
+    """Whether a published value may stand for one of the population, by the rules as they are told."""
+    how, *said = meant
+    if how in ("all", "none"):
+        return how == "all" or value is None
+    if value is None:
+        return False
+    if how in ("is", "any"):
+        return value in said
+    if how == "below":
+        return value == said[0] or (value in REGIONS.labels and said[0] in REGIONS.ancestors(value))
+    low, high, ends = said
+    if value in LEVELS:
+        low, value, high = (LEVELS.index(word) for word in (low, value, high))
+    above = value > low if ends[0] == "(" else value >= low
+    return above and (value < high if ends[1] == ")" else value <= high)
+
+
+@st.composite
+def tables(draw):
+    names = draw(st.lists(st.sampled_from(sorted(published)), min_size=1, max_size=3, unique=True))
+    ours = [draw(st.tuples(*(published[name] for name in names))) for _ in range(draw(st.integers(1, 8)))]
+    theirs = draw(st.lists(st.tuples(*(original[name] for name in names)), min_size=1, max_size=25))
+    return names, ours, theirs
+
+
+@settings(max_examples=300)
+@given(tables())
+def test_counts_are_those_of_all_pairs(drawn):
+    names, ours, theirs = drawn
+    table = pa.table({name: pa.array([row[j][1] for row in ours], pa.string()) for j, name in enumerate(names)})
+    everybody = {name: pa.array([row[j] for row in theirs], TYPES[name]) for j, name in enumerate(names)}
+    classes, matches = population_counts(
+        table, pa.table(everybody), names, {"region": REGIONS}, levels={"level": LEVELS}
+    )
+    seen = {}
+    for i, row in enumerate(ours):
+        key = tuple(text for _, text in row)
+        assert classes[i] == seen.setdefault(key, len(seen))
+        count = sum(
+            all(stands_for(meant, value) for (meant, _), value in zip(row, other, strict=True)) for other in theirs
+        )
+        assert matches[classes[i]] == count
+
+
+@pytest.mark.parametrize("at_once", [8, 64])
+def test_many_rows_in_small_pieces(monkeypatch, at_once):
+    monkeypatch.setattr("shoal.privacy.population.AT_ONCE", at_once)
+    rng = np.random.default_rng(0)
+    people = rng.integers(0, 30, (500, 2))
+    lows = rng.integers(0, 30, (40, 2))
+    highs = lows + rng.integers(0, 15, (40, 2))
+    sets = [sorted(set(rng.integers(0, 30, 5).tolist())) for _ in range(40)]
+    table = pa.table(
+        {
+            "a": [f"[{a}, {b}]" for a, b in zip(lows[:, 0], highs[:, 0], strict=True)],
+            "b": ["{" + ", ".join(map(str, s)) + "}" for s in sets],
+        }
+    )
+    classes, matches = population_counts(table, pa.table({"a": people[:, 0], "b": people[:, 1]}))
+    for i in range(40):
+        inside = (people[:, 0] >= lows[i, 0]) & (people[:, 0] <= highs[i, 0]) & np.isin(people[:, 1], sets[i])
+        assert matches[classes[i]] == inside.sum()
+
+
+def one(published, population, **how):
+    counted = population_counts(pa.table({"x": published}), pa.table({"x": population}), ["x"], **how)
+    return counted[1].tolist()
+
+
+def test_plain_values_of_equal_and_of_other_types():
+    assert one([1.0, 2.5], [1, 1, 2]) == [2, 0]
+    assert one([1, None], [1.0, float("nan"), None]) == [1, 2]
+    assert one(["1", "01"], [1, 1, 2], text=False) == [2, 2]
+    assert one(["01"], ["1", "01"], text=True) == [1]
+    assert one(["1", "2"], ["1", "1", "2"], text=True) == [2, 1]
+    assert one([True, None], [True, True, False]) == [2, 0]
+    assert one(["nan"], [1.0, 2.0]) == [0]
+    assert one([0.0], [-0.0, 0.0]) == [2]
+
+
+def test_dates_and_times():
+    days = [date(2000, 1, 1), date(2000, 1, 5), date(2000, 2, 1)]
+    assert one(["[2000-01-01, 2000-01-31]", "2000-02-01", "[2000-01-01, 2000-01-05)"], days) == [2, 1, 1]
+    assert one(days, days) == [1, 1, 1]
+    times = [datetime(2000, 1, 1, 12), datetime(2000, 1, 1, 12, 30, 0, 250000)]
+    assert one(["[2000-01-01 11:59, 2000-01-01 12:00:00]", "[2000-01-01, 2000-01-01 12:30:00.250000]"], times) == [1, 2]
+    assert one(["[2000-01-01, 2000-01-31]"], ["2000-01-01", "2000-01-05"], text=True) == [2]
+
+
+def test_decimal_marks():
+    assert one(["[1,5, 2,5]", "{1,5, 3,5}"], [1.5, 2.0, 3.5], decimal=",") == [2, 2]
+
+
+def test_values_that_look_like_ranges_are_values_first():
+    assert one(["[1, 2]", "{a, b}"], ["[1, 2]", "1", "a", "{a, b}"]) == [1, 1]
+
+
+def test_ordered_categories_tell_their_levels():
+    population = pd.DataFrame({"x": pd.Categorical(["low", "high", "middle"], categories=LEVELS, ordered=True)})
+    table = pd.DataFrame({"x": ["[low, middle]", "[middle, high]", "[low, top]"]})
+    assert population_counts(table, population)[1].tolist() == [2, 2, 0]
+
+
+def test_labels_that_stand_for_several_nodes():
+    """A leaf named like the node above it: the text does not say which of them is meant."""
+    hierarchy = Hierarchy.from_rows([["Rome", "Rome", "*"], ["Ostia", "Rome", "*"], ["Oslo", "Norway", "*"]])
+    assert one(["Rome", "Ostia", "Norway"], ["Rome", "Ostia", "Oslo"], hierarchies={"x": hierarchy}) == [2, 1, 1]
+
+
+def test_labels_are_not_taken_for_numbers():
+    hierarchy = Hierarchy.from_rows([["1.50", "1.5", "*"], ["2.0", "2", "*"]])
+    assert one(["1.50", "2"], ["1.50", "2.0"], hierarchies={"x": hierarchy}, text=True) == [1, 1]
+    assert one(["[02, 1]"], ["1", "02", "3"], levels={"x": ["3", "02", "1"]}, text=True) == [2]
+
+
+# --- the models ---
+
+PEOPLE = {"age": [20, 21, 25, 30, 31, 39], "sex": ["f", "f", "m", "m", "f", "f"]}
+RELEASE = {"age": ["[20, 25]", "[20, 25]", "[30, 39]"], "sex": ["*", "*", "f"]}
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_k_map(frame):
+    found = KMap(3).check(frame(RELEASE), frame(PEOPLE), ["age", "sex"])
+    assert not found
+    assert (found.held, found.groups, found.rows) == (2, 2, 3)
+    assert found.offending.tolist() == [1]
+    assert found.rows_below == 1
+    assert found.attribute is None
+    assert KMap(2).check(frame(RELEASE), frame(PEOPLE))
+
+
+def test_labels_of_rows_say_nothing():
+    table = pd.DataFrame(RELEASE, index=["x", "x", "y"])
+    people = pd.DataFrame(PEOPLE, index=[0, 0, 1, 1, 0, 1])
+    assert KMap(2).check(table, people).held == 2
+    assert KMap(2).check(table.iloc[::-1], people.iloc[::-1]).held == 2
+
+
+def test_delta_presence():
+    found = DeltaPresence(0, 0.6).check(pa.table(RELEASE), pa.table(PEOPLE))
+    assert not found
+    assert found.held == pytest.approx(2 / 3)
+    assert found.offending.tolist() == [0]
+    assert DeltaPresence(0.5, 0.7).check(pa.table(RELEASE), pa.table(PEOPLE))
+    rare = DeltaPresence(0.6, 0.7).check(pa.table(RELEASE), pa.table(PEOPLE))
+    assert rare.offending.tolist() == [1]
+    assert rare.held == pytest.approx(0.5)
+
+
+def test_delta_presence_is_not_monotone_and_k_map_is():
+    people = pa.table({"age": list(range(10))})
+    parts, union = pa.table({"age": ["[0, 1]", "[8, 9]"]}), pa.table({"age": ["[0, 9]", "[0, 9]"]})
+    assert DeltaPresence(0.5, 0.5).check(parts, people)
+    assert not DeltaPresence(0.5, 1).check(union, people)
+    overlapping = pa.table({"age": ["[0, 1]", "[0, 1.5]"]})
+    assert DeltaPresence(0.5, 0.5).check(overlapping, people)
+    assert not DeltaPresence(0, 0.5).check(pa.table({"age": ["[0, 1.5]", "[0, 1.5]"]}), people)
+    assert KMap(1).check(union, people).held >= KMap(1).check(parts, people).held
+
+
+def test_a_table_that_is_not_from_the_population_is_refused():
+    with pytest.raises(DataError, match="Got fewer rows of the population than of the table in 1 of 2 classes"):
+        DeltaPresence(0, 1).check(pa.table({"age": ["[20, 25]", "50"]}), pa.table(PEOPLE), ["age"])
+    with pytest.raises(OptionError, match="must have the column 'town'"):
+        KMap(2).check(pa.table({"town": ["a"]}), pa.table(PEOPLE))
+
+
+def test_means_match_hardly_anybody():
+    assert KMap(1).check(pa.table({"age": [22.0, 22.0]}), pa.table(PEOPLE), ["age"]).held == 0
