@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 import shoal
 from invariants import plain_columns
 from shoal.errors import DataError, DisclosureError, OptionError
-from shoal.privacy.audit import audit, classes_of, codes_of, require
+from shoal.privacy.audit import audit, require
+from shoal.privacy.classes import classes_of, codes_of
 
 COLUMNS = {
     "whole": st.integers(-2, 2) | st.none(),

@@ -149,9 +149,20 @@ def test_surroundings_are_told_by_numbers_and_dates():
     dates = pd.to_datetime("2000-01-01") + pd.to_timedelta(ages, "D")
     assert one.check(pd.DataFrame({**columns, "age": dates}), "disease", NAMES)
     assert one.check(pd.DataFrame({**columns, "age": ages.astype(str)}), "disease", NAMES)
-    gaps = pd.DataFrame({**columns, "age": np.where(ages == 21, np.nan, ages)})
-    assert one.check(gaps, "disease", NAMES).held < 0.5
     assert not one.check(pd.DataFrame(columns), "disease", NAMES, centres=np.zeros((12, 1)))
+
+
+def test_groups_without_a_number_lie_in_the_middle():
+    rng = np.random.default_rng(0)
+    place = rng.integers(0, 40, 80).astype(float)
+    place[::7] = np.nan
+    rows = np.concatenate([np.arange(80), rng.integers(0, 80, 320)])
+    table = pd.DataFrame({"group": [f"g{i}" for i in rows], "place": place[rows], "x": rng.integers(0, 3, 400)})
+    one = NTCloseness(40, 0.2, "equal")
+    found = one.check(table, "x", ["group", "place"])
+    middle = np.where(np.isnan(place), np.nanmean(place), place)
+    assert found.offending.tolist() == one.check(table, "x", ["group"], centres=middle[:, None]).offending.tolist()
+    assert 0 < found.groups_below < one.check(table, "x", ["group"]).groups_below
 
 
 def test_enforced_groups_pass_the_check():

@@ -17,7 +17,7 @@ from shoal.privacy.diversity import DistinctDiversity, EntropyDiversity, Recursi
 from shoal.privacy.frequency import AlphaFrequency
 from shoal.privacy.likeness import BetaLikeness, EnhancedBetaLikeness
 from shoal.privacy.model import Model, down, up
-from shoal.privacy.models import MODELS, model, promise, wishes
+from shoal.privacy.models import MODELS, model, promise
 from shoal.privacy.population import DeltaPresence, KMap
 from shoal.privacy.sensitivity import PSensitive
 from shoal.privacy.spectrum import spectrum_of
@@ -210,7 +210,8 @@ def test_n_t_closeness_is_not_monotone():
         (lambda: KAnonymity(0), "'k' option of k-anonymity must be an integer of at least 1. Got 0"),
         (lambda: DistinctDiversity(1), "'l' option of distinct-diversity must be an integer of at least 2. Got 1"),
         (lambda: DistinctDiversity(2.5), "must be an integer of at least 2. Got 2.5"),
-        (lambda: DistinctDiversity(True), "must be an integer of at least 2. Got True"),
+        (lambda: KAnonymity(True), "must be an integer of at least 1. Got True"),
+        (lambda: TCloseness(True), "Got True"),
         (lambda: PSensitive(1), "'p' option of p-sensitive"),
         (lambda: EntropyDiversity(1), "'l' option of entropy-diversity must be a number above 1. Got 1"),
         (lambda: EntropyDiversity("3"), "Got '3'"),
@@ -304,19 +305,6 @@ def test_what_says_no_model_is_refused(text, said):
     with pytest.raises(OptionError) as caught:
         model(text)
     assert said in str(caught.value)
-
-
-def test_wishes_in_a_few_letters():
-    assert wishes() == ()
-    assert wishes(l=3, t=0.2) == (DistinctDiversity(3), TCloseness(0.2))
-    assert wishes(l=2.5, diversity="entropy") == (EntropyDiversity(2.5),)
-    assert wishes(l=2, c=3, n=100, t=0.1, ground="equal") == (RecursiveDiversity(3, 2), NTCloseness(100, 0.1, "equal"))
-    assert wishes(p=2, alpha=0.5, delta=1) == (PSensitive(2), AlphaFrequency(0.5), DeltaDisclosure(1))
-    assert wishes(beta=1) == (EnhancedBetaLikeness(1),)
-    assert wishes(beta=1, likeness="basic") == (BetaLikeness(1),)
-    for wrong in ({"c": 3}, {"n": 100}, {"l": 3, "diversity": "plain"}, {"beta": 1, "likeness": "more"}, {"l": 2.5}):
-        with pytest.raises(OptionError):
-            wishes(**wrong)
 
 
 # --- what is within reach ---

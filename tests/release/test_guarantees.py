@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.errors import DisclosureError, OptionError
+from shoal.release import run
 from shoal.release.files import verify_file
 
 QIS = ["age", "wage", "sex"]
@@ -91,9 +92,11 @@ def test_the_price_is_not_higher_than_one_group_and_not_lower_than_k_alone():
 
 @given(
     st.sampled_from(
-        ["distinct-diversity l=2", "entropy-diversity l=1.5", "recursive-diversity c=3 l=2", "p-sensitive p=2"]
-        + ["alpha alpha=0.7", "t-closeness t=0.35", "n-t-closeness n=20 t=0.3", "beta-likeness beta=2"]
-        + ["enhanced-beta-likeness beta=2", "delta-disclosure delta=3"]
+        [
+            *("distinct-diversity l=2", "entropy-diversity l=1.5", "recursive-diversity c=3 l=2", "p-sensitive p=2"),
+            *("alpha alpha=0.7", "t-closeness t=0.35", "n-t-closeness n=20 t=0.3", "beta-likeness beta=2"),
+            *("enhanced-beta-likeness beta=2", "delta-disclosure delta=3"),
+        ]
     ),
     st.sampled_from(["mdav", "mondrian", "cbfs", "univariate"]),
     st.integers(0, 50),
@@ -122,6 +125,24 @@ def test_strata_units_and_global_recoding_keep_models_too():
     assert all(recoded.audit.models)
     pairs = pd.concat([table[QIS], recoded.table[QIS].add_prefix("published ")], axis=1).drop_duplicates()
     assert Counter(map(tuple, pairs[QIS].to_numpy())).most_common(1)[0][1] == 1, "equal records were separated"
+
+
+def test_n_t_closeness_falls_back_on_t_closeness_if_the_published_table_is_seen_otherwise(monkeypatch):
+    asked, real = [], run._audited
+
+    def audited(result, prepared, *rest):
+        asked.append([str(demand.model) for demand in prepared.demands.models])
+        if len(asked) == 1:
+            raise DisclosureError("seen otherwise")
+        return real(result, prepared, *rest)
+
+    monkeypatch.setattr(run, "_audited", audited)
+    result = release(people(), sensitive_attributes=[], models={"debt": "n-t-closeness n=30 t=0.2"})
+    assert asked == [["n-t-closeness n=30 t=0.2"], ["t-closeness t=0.2"]]
+    assert str(result.audit.models[0].model) == "n-t-closeness n=30 t=0.2"
+    monkeypatch.setattr(run, "_audited", lambda *_: (_ for _ in ()).throw(DisclosureError("no")))
+    with pytest.raises(DisclosureError):
+        release(people(), l=2)
 
 
 # --- what cannot be had ---

@@ -13,7 +13,7 @@ from shoal.errors import DataError, OptionError
 from shoal.tables.hierarchy import Hierarchy
 from shoal.tables.sensitive import Line, Tree, grounded, ranks, sensitive, tree_of
 
-HIERARCHY = Hierarchy.from_nested({"Europe": {"North": ["Norway"], "South": ["Italy", "Spain"]}, "Asia": ["Japan"]})
+HIERARCHY = Hierarchy.from_nested({"Asia": ["Japan"], "Europe": {"North": ["Norway"], "South": ["Italy", "Spain"]}})
 
 
 def read(values, type=None, **how):

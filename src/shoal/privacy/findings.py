@@ -14,7 +14,7 @@ import numpy as np
 
 from shoal.errors import DataError, OptionError, near_names
 from shoal.privacy.anonymity import KAnonymity
-from shoal.privacy.audit import classes_of
+from shoal.privacy.classes import by_first_row, classes_of
 from shoal.privacy.demands import Demand, spectra
 from shoal.privacy.model import Model, Promise
 from shoal.privacy.spectrum import Sensitive, Spectrum
@@ -185,15 +185,6 @@ def named(table: Any, wanted: Any, caller: str, without: Sequence[str] = ()) -> 
     if not names:
         raise OptionError("At least one quasi-identifier must be named. Got none.")
     return names
-
-
-def by_first_row(classes: Array) -> tuple[Array, Array]:
-    """Return int64[n] classes numbered as they first appear, and int64[m] their first rows."""
-    _, first, place = np.unique(classes, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    rank = np.empty(len(first), np.int64)
-    rank[order] = np.arange(len(first))
-    return rank[place], first[order]
 
 
 def _centres(data: Any, names: Sequence[str], first: Array) -> Array | None:

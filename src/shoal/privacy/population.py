@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from shoal.errors import DataError, OptionError, near_names
-from shoal.privacy.audit import classes_of
+from shoal.privacy.classes import by_first_row, classes_of
 from shoal.privacy.matching import Matching, matched
 from shoal.privacy.model import ROUNDING, Promise, plain
 from shoal.tables.frames import to_arrow
@@ -187,7 +187,7 @@ def population_counts(
     text, decimal : bool, str
         Whether types are read out of text, and its decimal mark.
     """
-    from shoal.privacy.findings import by_first_row, named
+    from shoal.privacy.findings import named
 
     names = named(table, quasi_identifiers, "the check against a population")
     known = named(population, None, "the population")
@@ -250,7 +250,7 @@ class _Side(NamedTuple):
             return found
         base = self.values[classes] * self.width
         at = np.searchsorted(self.begins, base + lows, side="right") - 1
-        found = (at >= 0) & (self.begins[at] >= base) & (base + highs < self.ends[at])
+        found = (at >= 0) & (base + highs < self.ends[at])  # those of other values end before the base
         return found
 
 

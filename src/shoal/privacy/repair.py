@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from shoal.errors import DataError
+from shoal.privacy.classes import by_first_row
 from shoal.privacy.cuts import Short, recut
 from shoal.privacy.demands import Demand, centres_of, offending, satisfied, spectra
 from shoal.privacy.spectrum import Spectrum
@@ -73,13 +74,7 @@ def enforce(
         if _local(demands) or not falls_short(np.arange(len(X)), cut).any():
             labels = cut
     report(1.0)
-    return by_first_row(labels)
-
-
-def by_first_row(labels: Array) -> Array:
-    """Return the labels numbered 0, 1, .. as they first appear."""
-    _, first, place = np.unique(labels, return_index=True, return_inverse=True)
-    return np.argsort(np.argsort(first))[place].astype(np.int64)
+    return by_first_row(labels)[0]
 
 
 def _local(demands: Sequence[Demand]) -> bool:

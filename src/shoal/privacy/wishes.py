@@ -10,8 +10,8 @@ from shoal.privacy.demands import Demand
 from shoal.privacy.diversity import DistinctDiversity
 from shoal.privacy.model import Model
 from shoal.privacy.models import model
-from shoal.tables.schema import attribute, markers
-from shoal.tables.sensitive import Sensitive, sensitive
+from shoal.tables.schema import attribute
+from shoal.tables.sensitive import Sensitive, sensitive_of
 
 
 def wishes_of(table: Any, plan: Plan, *, text: bool = False, decimal: str = ".") -> tuple[Demand, ...]:
@@ -56,14 +56,5 @@ def models_of(plan: Plan, name: str) -> list[Model]:
 
 def read(table: Any, name: str, plan: Plan, *, text: bool = False, decimal: str = ".") -> Sensitive:
     """Return a sensitive attribute of a table, of the kind that the plan says or that is inferred."""
-    described = attribute(table, name, plan, text=text, decimal=decimal).attribute
-    return sensitive(
-        table,
-        name,
-        kind=described.kind,
-        levels=plan.levels.get(name, ()),
-        hierarchy=described.hierarchy,
-        text=text,
-        decimal=decimal,
-        markers=markers(plan, name),
-    )
+    found = attribute(table, name, plan, text=text, decimal=decimal)
+    return sensitive_of(name, found.values, found.attribute.kind, found.attribute.hierarchy)

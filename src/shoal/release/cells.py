@@ -17,7 +17,7 @@ import numpy as np
 from shoal.errors import DataError, OptionError
 from shoal.partitioning.pool import numbered
 from shoal.plan import Plan
-from shoal.privacy.audit import classes_of
+from shoal.privacy.classes import classes_of
 from shoal.release.blocks import Block
 from shoal.release.strata import units_of
 from shoal.tables.hierarchy import Hierarchy

@@ -136,7 +136,10 @@ def in_words(plan: Plan) -> str:
     """Return the method of a plan with its options, and the refinement."""
     options = ", ".join(f"{name}={value!r}" for name, value in plan.options.items())
     words = plan.method + (f" ({options})" if options else "") + (f", then {plan.refine}" if plan.refine else "")
-    return f"{words}; models by {plan.enforcement or 'repair'}" if plan.guarded_at_all else words
+    if not plan.guarded_at_all:
+        return words
+    way = plan.enforcement or "repair"
+    return f"{words}, then the best way for the models" if way == "best" else f"{words}, then {way} for the models"
 
 
 def _one_stratum(X: Array, plan: Plan, units: Array | None, together: bool, report: Progress) -> Array:
@@ -170,7 +173,8 @@ def _guarded(X: Array, labels: Array, plan: Plan, demands: Demands, rows: Array,
     if demands.together:
         return enforce(X, labels, plan.k, demands.models, rows=rows, short=short, resplit=False, report=report)
     asked = asked_of(X, plan.k, demands.models, rows=rows, short=short)
-    rng = np.random.default_rng(plan.random_state)
+    # The search after a method that draws nothing at random must not make its release another one each time.
+    rng = np.random.default_rng(plan.random_state or 0)
     way = plan.enforcement or "repair"
     n_jobs = threads(plan.n_jobs, "anonymize")
     return guarded(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shoal.errors import OptionError
+from shoal.privacy.closeness import NTCloseness, TCloseness
 from shoal.privacy.demands import Demand, offending
 from shoal.privacy.wishes import wishes_of
 from shoal.release.report import Guarantee
@@ -14,6 +15,7 @@ from shoal.release.report import Guarantee
 if TYPE_CHECKING:
     from shoal.plan import Plan
     from shoal.privacy.findings import Finding
+    from shoal.privacy.model import Model
     from shoal.release.release import Release
 
 Array = np.ndarray[Any, Any]
@@ -55,6 +57,11 @@ def models_of(
                     hint="ask for less, merge strata, or make the stratum a quasi-identifier.",
                 )
     return demands
+
+
+def implying(model: Model) -> Model:
+    """Return t-closeness for (n, t)-closeness, which follows from it; any other model as it is."""
+    return TCloseness(model.t, model.ground) if isinstance(model, NTCloseness) else model
 
 
 def in_words(finding: Finding) -> str:

@@ -8,7 +8,8 @@ import numpy as np
 
 from shoal.errors import DataError, OptionError, near_names
 from shoal.io import read
-from shoal.privacy.audit import classes_of, counted
+from shoal.privacy.audit import counted
+from shoal.privacy.classes import by_first_row, classes_of
 from shoal.release.grouping import merged
 from shoal.release.publishing import published
 from shoal.tables import frames
@@ -75,7 +76,7 @@ def kept_to(block: Block, prepared: Prepared, coordinates: Coordinates) -> Block
         bad = np.zeros(int(labels.max()) + 1, bool)
         how: dict[str, Any] = {"text": prepared.text, "decimal": prepared.decimal}
         for finding in counted(table, prepared.people, names, prepared.plan, **how):
-            offending = np.isin(_by_first_row(classes_of(table, names)), finding.offending)
+            offending = np.isin(by_first_row(classes_of(table, names))[0], finding.offending)
             bad[labels[offending]] = True
         if len(bad) == 1 and bad[0]:
             raise DataError(
@@ -86,8 +87,3 @@ def kept_to(block: Block, prepared: Prepared, coordinates: Coordinates) -> Block
 
     return block._replace(labels=merged(coordinates.together(block.attributes), block.labels, short))
 
-
-def _by_first_row(classes: Array) -> Array:
-    from shoal.privacy.findings import by_first_row
-
-    return by_first_row(classes)[0]

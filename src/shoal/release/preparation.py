@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,13 +13,13 @@ import numpy as np
 from shoal.errors import DataError, OptionError
 from shoal.partitioning.run import resolve
 from shoal.plan import Plan
-from shoal.privacy.audit import codes_of
+from shoal.privacy.classes import codes_of
 from shoal.progress import Progress, silent
 from shoal.release.blocks import Block, attribute_sets, partitioned
 from shoal.release.cells import FORM, Cells, cells_of, checked
 from shoal.release.coordinates import Coordinates, embedded
 from shoal.release.grouping import Demands, in_words, settled
-from shoal.release.guarantees import models_of
+from shoal.release.guarantees import implying, models_of
 from shoal.release.population import check_columns, kept_to, people_of
 from shoal.release.strata import demands_of
 from shoal.tables import columns as _columns
@@ -103,6 +103,15 @@ class Prepared:
     def rows_removed(self) -> int:
         """Return how many records lay in cells with fewer than k."""
         return 0 if self.cells is None else self.cells.removed
+
+    def stricter(self) -> Prepared | None:
+        """Return the same with more demanded than was asked for, None if there is nothing of the kind.
+
+        Where groups lie, to which (n, t)-closeness looks, is seen otherwise in the coordinates of records than in what
+        is published of them; t-closeness, which implies it, does not depend on that.
+        """
+        models = tuple(demand._replace(model=implying(demand.model)) for demand in self.demands.models)
+        return None if models == self.demands.models else replace(self, demands=self.demands._replace(models=models))
 
     def embedded(self) -> Coordinates:
         """Return the coordinates of the attributes."""

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shoal.errors import DisclosureWarning, OptionError
+from shoal.errors import DisclosureError, DisclosureWarning, OptionError
 from shoal.plan import Plan
 from shoal.privacy.audit import Audit, audit, counted, require
 from shoal.privacy.wishes import wishes_of
 from shoal.progress import Progress, part, throttled
 from shoal.release.blocks import Block, joint
 from shoal.release.bounds import bound_of
-from shoal.release.evidence import gather
+from shoal.release.evidence import Measured, gather
 from shoal.release.losses import losses
 from shoal.release.preparation import Prepared, prepare
 from shoal.release.publishing import kept_names, published
@@ -124,9 +124,18 @@ def release_of(
 
 def carry_out(prepared: Prepared, *, progress: Progress | None = None) -> Release:
     """Group the records of a prepared table, publish what groups have in common, and verify the result."""
+    try:
+        return _carried_out(prepared, progress)
+    except DisclosureError:
+        stricter = prepared.stricter()
+        if stricter is None:
+            raise
+        return _carried_out(stricter, progress)
+
+
+def _carried_out(prepared: Prepared, progress: Progress | None) -> Release:
     report, watch = throttled(progress), prepared.watch
-    plan, table, reads, keep = prepared.plan, prepared.table, prepared.reads, prepared.keep
-    demands, weights = prepared.demands, prepared.weights
+    plan, table, demands, weights = prepared.plan, prepared.table, prepared.demands, prepared.weights
     report(0.0)
     coordinates = prepared.embedded()
     report(0.15)
@@ -137,16 +146,8 @@ def carry_out(prepared: Prepared, *, progress: Progress | None = None) -> Releas
         lost = losses(coordinates, own, weights)
         bound = bound_of(coordinates, blocks, plan, weights, lost.total, part(report, 0.8, 0.85))
     with watch("publishing"):
-        changed, measured = published(table, reads, blocks, weights, plan.trim, prepared.cells)
-        changed.update(prepared.merged_strata)
         order = _order(table.num_rows, plan)
-        rows = keep if order is None else order if keep is None else keep[order]
-        if order is not None:
-            changed = {name: column.take(order) for name, column in changed.items()}
-        kept = [column.name for column in prepared.columns if column.role not in ("identifier", "unit")]
-        # Numbers of rows are no labels: where rows were left out they would tell which.
-        relabel = plan.shuffle or (keep is not None and not frames.has_labels(prepared.native))
-        result = frames.rebuilt(prepared.native, kept, rows, changed, relabel=relabel)
+        result, changed, measured = _table_of(prepared, blocks, order)
     report(0.9)
     with watch("verifying"):
         units = demands.units if demands.units is None or order is None else demands.units[order]
@@ -154,7 +155,7 @@ def carry_out(prepared: Prepared, *, progress: Progress | None = None) -> Releas
     with watch("measuring"):
         labels = joint(blocks)
         evidence = gather(measured, labels=labels, k=plan.k, X=coordinates.together())
-        utility = utility_of(reads, blocks, plan.k, prepared.cells)
+        utility = utility_of(prepared.reads, blocks, plan.k, prepared.cells)
     said = [*prepared.warnings, *kept_names(table, changed)]
     held = found.k if found.k_units is None else found.k_units
     if len(blocks) > 1 and held < plan.k:
@@ -163,7 +164,7 @@ def carry_out(prepared: Prepared, *, progress: Progress | None = None) -> Releas
             f"quasi-identifiers together hold k = {held} only."
         )
     for words in said:
-        warnings.warn(words, DisclosureWarning, stacklevel=4)
+        warnings.warn(words, DisclosureWarning, stacklevel=5)
     report(1.0)
     return Release(
         table=result,
@@ -186,6 +187,22 @@ def carry_out(prepared: Prepared, *, progress: Progress | None = None) -> Releas
         text=prepared.text,
         people=prepared.people,
     )
+
+
+def _table_of(
+    prepared: Prepared, blocks: list[Block], order: Array | None
+) -> tuple[Any, dict[str, Any], list[Measured]]:
+    """Return the table to be published, its columns that are not as they came, and every attribute before and after."""
+    plan, keep = prepared.plan, prepared.keep
+    changed, measured = published(prepared.table, prepared.reads, blocks, prepared.weights, plan.trim, prepared.cells)
+    changed.update(prepared.merged_strata)
+    rows = keep if order is None else order if keep is None else keep[order]
+    if order is not None:
+        changed = {name: column.take(order) for name, column in changed.items()}
+    kept = [column.name for column in prepared.columns if column.role not in ("identifier", "unit")]
+    # Numbers of rows are no labels: where rows were left out they would tell which.
+    relabel = plan.shuffle or (keep is not None and not frames.has_labels(prepared.native))
+    return frames.rebuilt(prepared.native, kept, rows, changed, relabel=relabel), changed, measured
 
 
 def _order(n: int, plan: Plan) -> Array | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shoal.errors import DataError, OptionError
-from shoal.privacy.audit import classes_of, codes_of
+from shoal.privacy.classes import classes_of, codes_of
 from shoal.release.grouping import Demands
 
 if TYPE_CHECKING:

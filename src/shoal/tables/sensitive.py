@@ -10,7 +10,7 @@ import numpy as np
 from shoal.errors import DataError, OptionError, near_names
 from shoal.tables import columns as _columns
 from shoal.tables.hierarchy import Hierarchy
-from shoal.tables.values import Numbers
+from shoal.tables.values import Codes, Numbers, Values
 
 Array = np.ndarray[Any, Any]
 
@@ -99,10 +99,19 @@ def sensitive(
     column = _columns.without_markers(_with_type(table.column(name)), markers, decimal)
     kind = _kind(column, name, kind, levels, hierarchy, text, decimal)
     values, _ = _columns.decode(column, kind, text=text, decimal=decimal, levels=levels, name=name)
+    return sensitive_of(name, values, kind, hierarchy, ground)
+
+
+def sensitive_of(
+    name: str, values: Values, kind: str, hierarchy: Hierarchy | None = None, ground: str = "auto"
+) -> Sensitive:
+    """Return values that were read as a sensitive attribute; see :func:`sensitive`."""
     if isinstance(values, Numbers):
         return _of_numbers(name, values.values, ground)
-    codes, found = _occurring(values.codes, len(values.levels))  # type: ignore[union-attr]
-    words = tuple(values.levels[i] for i in found.tolist())  # type: ignore[union-attr]
+    if not isinstance(values, Codes):
+        raise OptionError(f"A place is no sensitive attribute. Got {name!r}.", hint="demand nothing of it.")
+    codes, found = _occurring(values.codes, len(values.levels))
+    words = tuple(values.levels[i] for i in found.tolist())
     own: Ground = None
     if kind == "ordinal":
         own = Line(ranks(len(words)))

@@ -1,0 +1,62 @@
+"""Which rows of a table are alike: numbers for values, for rows and for groups of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from shoal.errors import DataError
+
+Array = np.ndarray[Any, Any]
+
+
+def classes_of(table: Any, names: Sequence[str]) -> Array:
+    """Return int64[n]: the number of the class of each row, rows with equal values in all columns being in one."""
+    classes = np.zeros(table.num_rows, np.int64)
+    count = 1
+    for name in names:
+        codes = codes_of(table.column(name))
+        if count * (int(codes.max()) + 1) > 2**62:
+            raise DataError("There are too many different values to compare.")
+        classes, count = _renumbered(classes * (int(codes.max()) + 1) + codes)
+    return classes
+
+
+def codes_of(column: Any) -> Array:
+    """Return int64[n]: equal numbers for equal values; missing values (null and NaN) are equal to each other."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_floating(column.type):
+        # 0 and -0 are printed differently, so they are different here too.
+        numbers = np.array(pc.fill_null(column, float("nan")).to_numpy(zero_copy_only=False), np.float64)
+        numbers[np.isnan(numbers)] = np.nan  # of which there are many
+        return _renumbered(numbers.view(np.int64))[0]
+    try:
+        encoded = pc.dictionary_encode(column)
+    except pa.ArrowNotImplementedError:
+        raise DataError(
+            f"Values that are compared must be single ones. Got a column of type {column.type}.",
+            hint="name the quasi-identifiers, or leave that column out.",
+        ) from None
+    encoded = encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
+    codes = pc.fill_null(encoded.indices, len(encoded.dictionary))
+    return np.array(codes.to_numpy(zero_copy_only=False), np.int64)
+
+
+def _renumbered(keys: Array) -> tuple[Array, int]:
+    kinds, numbers = np.unique(keys, return_inverse=True)
+    return numbers.astype(np.int64), len(kinds)
+
+
+def by_first_row(classes: Array) -> tuple[Array, Array]:
+    """Return int64[n] classes numbered as they first appear, and int64[m] their first rows."""
+    _, first, place = np.unique(classes, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty(len(first), np.int64)
+    rank[order] = np.arange(len(first))
+    return rank[place], first[order]
