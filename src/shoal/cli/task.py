@@ -91,9 +91,13 @@ def task_of(said: dict[str, Any]) -> Task:
 
 
 def check_method(plan: Plan) -> None:
-    """Refuse unknown methods, refinements and options, whatever the table is."""
+    """Refuse unknown methods, refinements, options and models of privacy, whatever the table is."""
     from shoal.partitioning.registry import find_refinement
     from shoal.partitioning.run import resolve
+    from shoal.privacy.wishes import models_of
+
+    for name in plan.guarded:
+        models_of(plan, name)
 
     if plan.method != "auto":
         resolve(plan.method, plan.options, plan.refine, plan.time_limit, (plan.k, 1), plan.k)
