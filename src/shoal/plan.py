@@ -128,8 +128,8 @@ class Plan(BaseModel):
         Threads; all cores by default.
     time_limit : float or None
         About how many seconds the method "auto", "anytime" or "exact", or the refinement "anytime", may take. None:
-        "auto" takes 10 at most, and 100 more for every million rows, "anytime" a minute, "exact" ten. A search that is
-        ended by the clock may give other groups another time.
+        "auto" takes 10 at most, and 100 more for every million rows, "anytime" a minute, "exact" ten; models of privacy
+        take more, as much as they need. A search that is ended by the clock may give other groups another time.
     bound : "none", "quick" or "lp"
         How hard to look for a lower bound on the loss, which says how far from the best possible it is at most. "quick"
         is rough, and left out for tables on which it would take longer than the method may; "lp" is far better for some

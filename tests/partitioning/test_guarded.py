@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from invariants import check_partition
 from kernels.test_guards import SPECS
 from privacy.test_repair import error, wishes
-from shoal.errors import OptionError
+from shoal.errors import DataError, OptionError
 from shoal.partitioning import guarded_growth
 from shoal.partitioning.guarded import WAYS, guarded
 from shoal.partitioning.guarded_search import search
@@ -160,6 +160,17 @@ def test_ways_are_refused_that_do_not_exist_or_do_not_suit():
         guarded(X, 3, asked, way="tfirst", rng=seeded())
     with pytest.raises(OptionError, match="must suit"):
         guarded(X, 3, asked, way="t-first", rng=seeded())
+
+
+@pytest.mark.parametrize("way", ["best", *WAYS])
+def test_what_nobody_can_satisfy_is_refused_by_every_way(way):
+    """A stratum of one value is as far from a table of two as can be."""
+    X, rows = seeded().normal(size=(12, 2)), np.arange(12)
+    specs = ("distinct-diversity l=2",) if way == "growth" else ("t-closeness t=0.2",)
+    demands = [Demand(model(spec), Sensitive("disease", np.arange(24) // 12, 2)) for spec in specs]
+    asked = asked_of(X, 3, demands, rows=rows)
+    with pytest.raises(DataError, match="for all 12 records in one group"):
+        guarded(X, 3, asked, way=way, rng=seeded())
 
 
 # --- t first ---

@@ -6,7 +6,6 @@ Every way ends with a generic repair of what still falls short, and then with a 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -113,14 +112,14 @@ def guarded(
     k : int
     asked : Asked
     way : str
-        One of ``WAYS``, or "best": the least squared error of all that fit, and of the labels given.
+        One of ``WAYS``, or "best": that of least squared error of all that fit.
     labels : int64[n] or None
         Of a method that knows nothing of the demands, to be repaired; MDAV or the like if not given.
     search : bool
         Whether a local search follows.
     rng : Generator
     time_limit : float or None
-        Seconds for the local search, which takes as long as it needs if not said.
+        Seconds for the local search, which makes a number of steps if not said.
     n_jobs : int
     report : callable
 
@@ -135,35 +134,26 @@ def guarded(
         raise OptionError(f"The way {way!r} must suit what is demanded. Got other demands.", hint="try 'best'.")
     fitting = [name for name, one in WAYS.items() if one.fits(asked.guards) and (one.many or len(X) <= ALL_WAYS)]
     names = fitting if way == "best" else [way]
-    until = None if time_limit is None else time.perf_counter() + time_limit
     made: list[tuple[float, Array]] = []
-    guards = asked.guards if search else None
     for turn, name in enumerate(names):
         told = part(report, 0.5 * turn / len(names), 0.5 * (turn + 1) / len(names))
         found = _start(name, X, k, asked, labels, told)
-        if guards is not None:
-            found = _search(X, k, found, guards, rng=rng, kicks=0, time_limit=_left(until, len(names) - turn + 1))
         made.append((squared_error(X, found), found))
+    # Searches from different starts end much alike: all time is for the best of them.
     best = min(made, key=lambda one: one[0])[1]
-    if guards is not None:
+    if search and asked.guards is not None:
         told = part(report, 0.5, 1.0)
-        best = _search(X, k, best, guards, rng=rng, time_limit=_left(until), n_jobs=n_jobs, report=told)
+        best = _search(X, k, best, asked.guards, rng=rng, time_limit=time_limit, n_jobs=n_jobs, report=told)
     report(1.0)
     return numbered(best)
-
-
-def _left(until: float | None, shares: int = 1) -> float | None:
-    return None if until is None else max(0.0, (until - time.perf_counter()) / shares)
 
 
 def _start(name: str, X: Array, k: int, asked: Asked, labels: Array | None, report: Progress) -> Array:
     """Return the partition of one way, repaired where it falls short."""
     guards = asked.guards
-    if name == "mondrian":
-        return asked.cuts(report)
-    if guards is None or name == "repair":
-        return asked.repair(_plain(X, k) if labels is None else labels)
-    if name == "merge":
+    if guards is None or name in ("repair", "mondrian"):
+        found = asked.cuts(report) if name == "mondrian" else _plain(X, k) if labels is None else labels
+    elif name == "merge":
         found = _growth.merging(X, _plain(X, k) if labels is None else labels, guards, report=report)
     elif name == "k-first":
         found = _growth.k_first(X, k, guards, report=report)
@@ -171,7 +161,9 @@ def _start(name: str, X: Array, k: int, asked: Asked, labels: Array | None, repo
         found = _growth.t_first(X, k, guards, report=report)
     else:
         found = _growth.diverse_growth(X, k, guards, report=report)
-    return asked.repair(found) if asked.short(np.arange(len(X)), found).any() else found
+    # The repair also cuts large groups, which other ways have done.
+    falls_short = name == "repair" or asked.short(np.arange(len(X)), found).any()
+    return asked.repair(found) if falls_short else found
 
 
 def _plain(X: Array, k: int) -> Array:

@@ -8,18 +8,21 @@ from typing import Any
 import numpy as np
 
 from shoal.kernels import guarded as _guarded
+from shoal.kernels import guarded_moves as _moves
 from shoal.kernels import guards as _guards
 from shoal.kernels import search_state as _state
-from shoal.partitioning.chains import EPSILON, RULED_OUT, field
-from shoal.partitioning.pool import numbered, squared_error
+from shoal.partitioning.chains import EPSILON, RULED_OUT
+from shoal.partitioning.pool import Pool, numbered, squared_error
 from shoal.progress import Progress, silent
 
 Array = np.ndarray[Any, Any]
 
-# Kicks for each group, and in all: as many as take some seconds. Looks at groups or kicks between two looks at the clock.
-KICKS, MOST_KICKS, AT_ONCE = 30, 200_000, 2000
+# Kicks for each group, and in all, which take some seconds; looks at groups or kicks between two looks at the clock.
+KICKS, MOST_KICKS, AT_ONCE = 100, 200_000, 2000
 # Room for members in all, which is shared by the groups; larger groups than it allows stay as they are.
 ROOM = 1 << 26
+# Neighbours of a record that are looked at, at most.
+MOST_NEAR = 16
 
 
 def search(
@@ -90,9 +93,10 @@ def _search(
     largest = int(np.bincount(labels).max())
     groups = int(labels.max()) + 1
     width = min(len(X), max(2 * largest, 4 * k)) + 1
-    place = field(X, max(k, len(X) // groups), rng, n_jobs)
-    s = _new_state(X, k, labels, width, place.near, place.keys, int(rng.integers(2**63)))
-    w = _guarded.room(guards, _guards.desk(guards, width), len(s.sizes), width, X.shape[1])
+    near = neighbours(X, max(k, len(X) // groups), rng, n_jobs)
+    keys = rng.integers(0, 2**64, len(X), dtype=np.uint64, endpoint=False)
+    s = _new_state(X, k, labels, width, near, keys, int(rng.integers(2**63)))
+    w = _moves.room(guards, _guards.desk(guards, width), len(s.sizes), width, X.shape[1])
     reach = s.near.shape[1]
     while _guarded.search(s, guards, k, w, reach, AT_ONCE, 0) and time.perf_counter() < until:
         s.totals[_state.NOW] = s.costs.sum()
@@ -104,6 +108,23 @@ def _search(
         s.totals[_state.NOW] = s.costs.sum()
         _guarded.search(s, guards, k, w, reach, AT_ONCE, min(AT_ONCE, steps - done))
     return numbered(s.labels)
+
+
+def neighbours(X: Array, size: int, rng: np.random.Generator, n_jobs: int = 1) -> Array:
+    """Return int32[n, m]: a record at each of the nearest other points, for groups of `size` records; -1 if no more.
+
+    Equal records would only have each other as neighbours.
+    """
+    points, kind, counts = np.unique(X, axis=0, return_inverse=True, return_counts=True)
+    kind = kind.reshape(-1)
+    m = min(MOST_NEAR, 6 + size // 3, len(points) - 1)
+    if m == 0:
+        return np.full((len(X), 1), -1, np.int32)
+    targets = Pool(points).nearest_each(points, m, np.arange(len(points)), n_jobs)[0][kind]
+    order, starts = np.argsort(kind, kind="stable"), np.cumsum(counts) - counts
+    drawn = (rng.random((len(X), m)) * counts[targets]).astype(np.int64)
+    near: Array = order[starts[targets] + drawn].astype(np.int32)
+    return near
 
 
 def _new_state(X: Array, k: int, labels: Array, width: int, near: Array, keys: Array, seed: int) -> _state.State:
