@@ -1,4 +1,4 @@
-"""Write the pages of docs/reference that are made from the code: methods, types, the plan, the command line.
+"""Write the pages of docs/reference that are made from the code: methods, types, models, the plan, the command line.
 
 Run without arguments to write them, with ``--check`` to see whether those on disk are up to date
 (exit code 1 if one is not).
@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from reference_tables import command_line_page, plan_page, types_page
+from reference_tables import command_line_page, models_page, plan_page, types_page
 
 import shoal
 from shoal.partitioning.registry import Method, Option, Refinement
@@ -149,6 +149,7 @@ def sentence(text: str) -> str:
 PAGES: dict[str, Callable[[], str]] = {
     "methods.md": methods_page,
     "types.md": types_page,
+    "models.md": models_page,
     "plan.md": plan_page,
     "command-line.md": command_line_page,
 }

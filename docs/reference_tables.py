@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 from typing import Any
 
 from shoal.plan import ACCESS_KEYS, JOB_KEYS, KINDS, SDCMICRO, Plan
@@ -221,3 +222,43 @@ def _markup(text: str) -> str:
     text = re.sub(r"\[(cyan|green)\](.*?)\[/\1\]", r"`\2`", text)
     text = re.sub(r"\[bold\](.*?)\[/bold\]", r"**\1**", text)
     return re.sub(r"\[/?(?:dim|bold|cyan|green)\]", "", text).replace("\\[", "[")
+
+
+MODELS_HEAD = """\
+# Models of privacy
+
+<!-- Written by docs/reference.py. Do not edit: change the models or their docstrings. -->
+
+What can be asked of the sensitive values of every group, beside *k*. [Protect sensitive
+values](../how-to/sensitive-values.md) shows how, [More than k](../explanation/models.md) which model is for what, [the
+price of models](model-prices.md) what they cost. A model is *monotone* if the union of groups that satisfy it satisfies
+it: then merging always helps.
+
+| Model | Written | In short | Monotone |
+|---|---|---|---|
+"""
+
+
+def models_page() -> str:
+    """Return the page of models of privacy."""
+    from shoal.privacy.models import MODELS, written
+
+    rows = [
+        f"| [`{name}`](#{name}) | `{written(kind)}` | {_whole(kind).partition(chr(10) * 2)[0]} | "
+        f"{'yes' if kind.monotone else 'no'} |"
+        for name, kind in MODELS.items()
+    ]
+    parts, told = [], set()
+    for name, kind in MODELS.items():
+        module = sys.modules[kind.__module__]
+        parts.append(f"## `{name}` {{ #{name} }}\n\n{_whole(kind)}\n")
+        if module not in told:
+            told.add(module)
+            parts.append(f"{_whole(module)}\n")
+    return MODELS_HEAD + "\n".join([*rows, "", *parts])
+
+
+def _whole(thing: Any) -> str:
+    """Return a docstring, its paragraphs in one line each."""
+    text = inspect.getdoc(thing) or ""
+    return "\n\n".join(_plain(" ".join(part.split())) for part in text.split("\n\n"))

@@ -86,4 +86,3 @@ def kept_to(block: Block, prepared: Prepared, coordinates: Coordinates) -> Block
         return bad
 
     return block._replace(labels=merged(coordinates.together(block.attributes), block.labels, short))
-
