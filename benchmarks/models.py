@@ -36,7 +36,7 @@ and the time it takes to check them. *k alone* is `{METHOD}`, whose groups repai
 that only merges groups, *re-split* also cuts them where the model allows it. *Merge*, *k-first* and *t-first* are the
 ways of Soria-Comas et al. (2015), *growth* takes the nearest record that adds diversity when it must, *Mondrian* cuts
 where both sides satisfy the model: all of them without the local search. *Searched* is the repair followed by the
-local search, *best* the search from the best of all ways that fit. *Worst* is what the worst group of the best
+local search, *best* the search from the best of several ways. *Worst* is what the worst group of the best
 partition has: never beyond the wish.
 
 - Census: 1,080 records, the attribute FEDTAX taken out as sensitive, by rank; 12 quasi-identifiers.

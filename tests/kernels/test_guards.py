@@ -5,49 +5,12 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from privacy.demand_strategies import SPECS, random_labels, random_sensitive
 from shoal.kernels import guards as kernels
 from shoal.privacy.demands import Demand, spectra
 from shoal.privacy.models import model
 from shoal.release.guards import guards_of
-from shoal.tables.sensitive import Line, Sensitive, Tree
-
-SPECS = (
-    "k-anonymity k=3",
-    "distinct-diversity l=2",
-    "p-sensitive p=3",
-    "entropy-diversity l=2.5",
-    "recursive-diversity c=2 l=2",
-    "recursive-diversity c=1 l=3",
-    "alpha alpha=0.5",
-    "t-closeness t=0.2",
-    "t-closeness t=0.3 ground=equal",
-    "delta-disclosure delta=1",
-    "beta-likeness beta=1",
-    "enhanced-beta-likeness beta=2",
-)
-
-
-def random_sensitive(n, ground, rng, missing=False):
-    """Return an attribute of n records, each of whose values occurs, on a ground by name."""
-    codes = np.unique(rng.integers(0, rng.integers(2, 12), n), return_inverse=True)[1].astype(np.int64)
-    V = int(codes.max()) + 1
-    if missing:
-        for value in range(V):  # the first of each value stays
-            rows = np.flatnonzero(codes == value)[1:]
-            codes[rows[rng.random(len(rows)) < 0.3]] = -1
-    on = None
-    if ground == "line":
-        on = Line(np.concatenate(([0.0], np.sort(rng.random(V - 2)), [1.0])) if V > 1 else np.zeros(1))
-    elif ground == "tree":
-        inner = int(rng.integers(1, 4))
-        parents = np.concatenate(([-1], np.zeros(inner, np.int64), rng.integers(0, inner + 1, V)))
-        heights = np.concatenate(([1.0], np.full(inner, 0.5), np.zeros(V)))
-        on = Tree(parents, heights, np.arange(inner + 1, inner + 1 + V))
-    return Sensitive("disease", codes, V, on)
-
-
-def random_labels(n, rng):
-    return np.unique(rng.integers(0, rng.integers(1, max(2, n // 3)), n), return_inverse=True)[1]
+from shoal.tables.sensitive import Sensitive
 
 
 @st.composite

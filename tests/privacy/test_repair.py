@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from invariants import check_partition, same_groups
-from kernels.test_guards import SPECS, random_labels, random_sensitive
-from partitioning.strategies import KINDS, table
+from privacy.demand_strategies import SPECS, error, wishes
 from shoal.errors import DataError
 from shoal.privacy import repair
 from shoal.privacy.classes import by_first_row
@@ -15,38 +14,7 @@ from shoal.privacy.cuts import mondrian, recut
 from shoal.privacy.demands import Demand, offending
 from shoal.privacy.diversity import DistinctDiversity
 from shoal.privacy.model import Model
-from shoal.privacy.models import model
 from shoal.tables.sensitive import Sensitive
-
-NO_WISH = ("n-t-closeness n=12 t=0.3",)
-
-
-def error(X, labels):
-    return sum(((X[labels == g] - X[labels == g].mean(axis=0)) ** 2).sum() for g in set(labels.tolist()))
-
-
-def reachable(demand, rows):
-    return not offending(np.zeros(len(rows), np.int64), [demand], rows).any()
-
-
-@st.composite
-def wishes(draw, specs=SPECS + NO_WISH, most=60):
-    """Draw records, k, demands that one group of all of them satisfies, the rows of the table, and labels."""
-    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    k = draw(st.integers(2, 5))
-    n = draw(st.one_of(st.integers(k, most), st.sampled_from([k, 2 * k - 1, 2 * k, 2 * k + 1])))
-    X = table(draw(st.sampled_from(KINDS)), n, draw(st.integers(1, 4)), rng)
-    whole = n + draw(st.sampled_from([0, 0, 7]))
-    rows = np.sort(rng.permutation(whole)[:n])
-    demands = []
-    for _ in range(draw(st.integers(1, 2))):
-        own = random_sensitive(whole, draw(st.sampled_from(["line", "tree", "equal"])), rng, draw(st.booleans()))
-        demands.append(Demand(model(draw(st.sampled_from(specs))), own))
-    demands = [demand for demand in demands if reachable(demand, rows)]
-    if not demands:
-        some = Sensitive("disease", (np.arange(whole) % 2)[np.argsort(np.argsort(rng.random(whole)))], 2)
-        demands = [Demand(model("t-closeness t=1"), some)]
-    return X, k, demands, rows, random_labels(n, rng)
 
 
 @given(wishes(), st.booleans())

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.errors import DisclosureError, OptionError
+from shoal.errors import DisclosureError, DisclosureWarning, OptionError
 from shoal.release import run
 from shoal.release.files import verify_file
 
@@ -118,7 +118,8 @@ def test_strata_units_and_global_recoding_keep_models_too():
     assert all(by_stratum.audit.models)
     parts = by_stratum.table.groupby(["age", "wage", "sex"])
     assert parts["ill"].nunique().min() >= 3
-    by_unit = release(table, unit="unit", l=3)
+    with pytest.warns(DisclosureWarning, match="Models of privacy count rows"):
+        by_unit = release(table, unit="unit", l=3)
     assert all(by_unit.audit.models)
     assert by_unit.audit.k_units >= 3
     recoded = release(table.drop(columns="unit"), release="global-recoding", l=3)

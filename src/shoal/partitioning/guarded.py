@@ -6,6 +6,7 @@ Every way ends with a generic repair of what still falls short, and then with a 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -60,12 +61,15 @@ class Way(NamedTuple):
         Whether it is for such guards.
     many : bool
         Whether it is for millions of records.
+    tried : bool
+        Whether "best" tries it: those that no search was the better for are not.
     """
 
     summary: str
     paper: str
     fits: Callable[[Guards | None], bool]
     many: bool
+    tried: bool = True
 
 
 def _anything(_: Guards | None) -> bool:
@@ -84,8 +88,8 @@ SORIA = "Soria-Comas et al. (2015), IEEE TKDE 27(11)"
 WAYS: dict[str, Way] = {
     "repair": Way("groups of any method; those that fall short are merged, then cut", "own", _anything, True),
     "mondrian": Way("median cuts where both sides satisfy the demands", "Li et al. (2010)", _anything, True),
-    "merge": Way("the group furthest from the table is merged with its nearest", SORIA, _close, False),
-    "k-first": Way("groups of the nearest records, then swaps towards the table", SORIA, _close, False),
+    "merge": Way("the group furthest from the table is merged with its nearest", SORIA, _close, False, False),
+    "k-first": Way("groups of the nearest records, then swaps towards the table", SORIA, _close, False, False),
     "t-first": Way("the nearest record of each of k' subsets of similar values", SORIA, _close, False),
     "growth": Way("the nearest record, or the nearest one that adds diversity when it must be", "own", _diverse, False),
 }
@@ -112,14 +116,14 @@ def guarded(
     k : int
     asked : Asked
     way : str
-        One of ``WAYS``, or "best": that of least squared error of all that fit.
+        One of ``WAYS``, or "best": that of least squared error after a short search, of those that fit.
     labels : int64[n] or None
         Of a method that knows nothing of the demands, to be repaired; MDAV or the like if not given.
     search : bool
         Whether a local search follows.
     rng : Generator
     time_limit : float or None
-        Seconds for the local search, which makes a number of steps if not said.
+        Seconds, which bound the local search only; it makes a number of steps if not said.
     n_jobs : int
     report : callable
 
@@ -132,20 +136,31 @@ def guarded(
         raise OptionError(f"There is no way {way!r}.", hint=near_names(way, WAYS, f"ways are {', '.join(WAYS)}."))
     if way != "best" and not WAYS[way].fits(asked.guards):
         raise OptionError(f"The way {way!r} must suit what is demanded. Got other demands.", hint="try 'best'.")
-    fitting = [name for name, one in WAYS.items() if one.fits(asked.guards) and (one.many or len(X) <= ALL_WAYS)]
-    names = fitting if way == "best" else [way]
+    names = [way]
+    if way == "best":
+        names = [name for name, one in WAYS.items() if one.tried and one.fits(asked.guards)]
+        names = [name for name in names if WAYS[name].many or len(X) <= ALL_WAYS]
+    until = None if time_limit is None else time.perf_counter() + time_limit
+    guards = asked.guards if search else None
     made: list[tuple[float, Array]] = []
     for turn, name in enumerate(names):
         told = part(report, 0.5 * turn / len(names), 0.5 * (turn + 1) / len(names))
         found = _start(name, X, k, asked, labels, told)
+        if guards is not None and len(names) > 1:
+            # What a start is worth shows when no single move is left that gains.
+            seconds = _left(until, len(names) - turn + 1)
+            found = _search(X, k, found, guards, rng=rng, kicks=0, time_limit=seconds, n_jobs=n_jobs)
         made.append((squared_error(X, found), found))
-    # Searches from different starts end much alike: all time is for the best of them.
     best = min(made, key=lambda one: one[0])[1]
-    if search and asked.guards is not None:
+    if guards is not None:
         told = part(report, 0.5, 1.0)
-        best = _search(X, k, best, asked.guards, rng=rng, time_limit=time_limit, n_jobs=n_jobs, report=told)
+        best = _search(X, k, best, guards, rng=rng, time_limit=_left(until), n_jobs=n_jobs, report=told)
     report(1.0)
     return numbered(best)
+
+
+def _left(until: float | None, shares: int = 1) -> float | None:
+    return None if until is None else max(0.0, (until - time.perf_counter()) / shares)
 
 
 def _start(name: str, X: Array, k: int, asked: Asked, labels: Array | None, report: Progress) -> Array:

@@ -229,6 +229,11 @@ def _warnings(native: Any, table: Any, columns: tuple[schema.Column, ...], plan:
     """Yield what weakens the protection."""
     if frames.has_labels(native) and not plan.shuffle:
         yield "The index of the data frame is kept: it must not identify anybody."
+    if plan.unit is not None and plan.guarded_at_all:
+        yield (
+            f"Models of privacy count rows, and {plan.unit!r} may have several: one unit alone can bring in values that "
+            "make a group look diverse."
+        )
     if plan.weight is not None:
         sizes = np.bincount(codes_of(table.column(plan.weight)))
         alone = int((sizes < plan.k).sum())
