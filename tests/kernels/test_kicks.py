@@ -28,10 +28,10 @@ def best_between(s, A, B, k):
 def dissolve_if_it_pays(s, A, k):
     found = np.empty(s.sizes.shape[0], np.int64)
     takers, sizes = np.empty(2 * k, np.int64), np.empty(moves.MOST_TAKERS, np.int64)
-    count = min(moves._around(s, A, found, s.near.shape[1]), moves.MOST_TAKERS)
+    count = min(moves.around(s, A, found, s.near.shape[1]), moves.MOST_TAKERS)
     pays = moves._takers(s, A, found, count, k, takers, sizes, np.empty((moves.MOST_TAKERS, s.X.shape[1])))
     if pays:
-        moves._dissolve(s, A, found, takers)
+        moves.dissolve(s, A, found, takers)
     return pays
 
 

@@ -9,39 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.kernels.guarded_moves import apply, best_between, cut, may, takers
+from shoal.kernels.guarded_moves import best_between, cut, may, takers
 from shoal.kernels.guards import values_of
 from shoal.kernels.jit import inner, kernel
-from shoal.kernels.moves import MOST_TAKERS, enter
-from shoal.kernels.search_state import CLOCK, DIRTY, NOW, draw, keep, push_number, save, settle, undo
-
-
-@inner
-def _around(s, A, found, reach):  # type: ignore[no-untyped-def]
-    """List the groups of the neighbours of A's records."""
-    s.counts[CLOCK] += 1
-    now, count = s.counts[CLOCK], 0
-    s.marks[A] = now
-    for p in range(s.sizes[A]):
-        for t in range(reach):
-            j = s.near[s.members[A, p], t]
-            if j < 0:
-                break
-            B = s.labels[j]
-            if s.marks[B] != now:
-                s.marks[B] = now
-                found[count] = B
-                count += 1
-    return count
-
-
-@inner
-def _ruled(s, A, B):  # type: ignore[no-untyped-def]
-    """A code of two groups as they are, whatever their order, and its place among those that were ruled out."""
-    one, other = s.codes[A], s.codes[B]
-    z = (one + other) * np.uint64(0xBF58476D1CE4E5B9) ^ (one ^ other)
-    z = (z ^ (z >> np.uint64(29))) * np.uint64(0x94D049BB133111EB)
-    return z, np.int64(z & np.uint64(s.ruled.shape[0] - 1))
+from shoal.kernels.moves import MOST_TAKERS, around, dissolve, enter, exchange, ruled
+from shoal.kernels.search_state import DIRTY, NOW, draw, keep, push_number, save, settle, undo
 
 
 @inner
@@ -57,7 +29,7 @@ def _climb(s, guards, k, w, reach, visits, step):  # type: ignore[no-untyped-def
         s.dirty[A] = False
         if s.sizes[A] == 0:
             continue
-        code, place = _ruled(s, A, A)
+        code, place = ruled(s, A, A)
         if s.sizes[A] >= 2 * k and s.ruled[place] != code:
             made = w.ends[0] == A
             if cut(s, guards, A, k, w):
@@ -67,11 +39,11 @@ def _climb(s, guards, k, w, reach, visits, step):  # type: ignore[no-untyped-def
             if made:
                 return 0  # what the kick put together stays so: it is taken back
             s.ruled[place] = code
-        count = _around(s, A, w.found, reach)
+        count = around(s, A, w.found, reach)
         moved, sorted_too = False, False
         for t in range(count):
             B = w.found[t]
-            code, place = _ruled(s, A, B)
+            code, place = ruled(s, A, B)
             if s.ruled[place] == code:
                 continue
             if not sorted_too:
@@ -81,18 +53,11 @@ def _climb(s, guards, k, w, reach, visits, step):  # type: ignore[no-untyped-def
             if out < 0 and into < 0:
                 s.ruled[place] = code
                 continue
-            apply(s, A, B, out, into)
+            exchange(s, A, B, out, into)
             moved = True
             break
         if not moved and takers(s, guards, A, min(count, MOST_TAKERS), w):
-            size = s.sizes[A]
-            save(s, A)
-            for p in range(size):
-                save(s, w.found[w.takers[p]])
-                enter(s, w.found[w.takers[p]], s.members[A, p])
-            push_number(s, A)
-            for p in range(size):
-                settle(s, w.found[w.takers[p]])
+            dissolve(s, A, w.found, w.takers)
         if not step:
             keep(s)
     return visits
@@ -120,7 +85,7 @@ def _exchange(s, guards, A, w, reach):  # type: ignore[no-untyped-def]
             values_of(guards, s.members[A], s.sizes[A], w.values[0], w.sums[0])
             values_of(guards, s.members[B], s.sizes[B], w.values[1], w.sums[1])
             if may(s, guards, w, A, B, i, j):
-                apply(s, A, B, i, j)
+                exchange(s, A, B, i, j)
                 done = True
     return done
 
@@ -142,7 +107,7 @@ def _remake(s, A, w, reach):  # type: ignore[no-untyped-def]
     for end in range(1, 3):
         w.ends[end] = s.members[A, int(draw(s.random) * s.sizes[A])]
     # Whether it was tried before says nothing about these ends.
-    s.ruled[_ruled(s, A, A)[1]] = 0
+    s.ruled[ruled(s, A, A)[1]] = 0
     return True
 
 

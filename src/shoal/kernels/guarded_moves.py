@@ -15,7 +15,7 @@ import numpy as np
 
 from shoal.kernels.guards import LINE, SLACK, Desk, change_holds, members_hold, values_of
 from shoal.kernels.jit import inner
-from shoal.kernels.moves import MOST_TAKERS, enter, leave
+from shoal.kernels.moves import MOST_TAKERS
 from shoal.kernels.search_state import EPSILON, FREE, dot, save, settle, square_apart, take_number
 
 Array = np.ndarray[Any, Any]
@@ -183,22 +183,6 @@ def best_between(s, guards, A, B, k, w):  # type: ignore[no-untyped-def]
                 if may(s, guards, w, A, B, i, back):
                     least, out, into = change, i, back
     return out, into
-
-
-@inner
-def apply(s, A, B, out, into):  # type: ignore[no-untyped-def]
-    """Let `out` go from A to B and `into` from B to A (-1: none)."""
-    save(s, A)
-    save(s, B)
-    if out >= 0:
-        leave(s, A, out)
-    if into >= 0:
-        leave(s, B, into)
-        enter(s, A, into)
-    if out >= 0:
-        enter(s, B, out)
-    settle(s, B)
-    settle(s, A)
 
 
 @inner

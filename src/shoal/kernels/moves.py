@@ -160,14 +160,16 @@ def _may_shift(apart, radius, giver, taker):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _pair(one, other):  # type: ignore[no-untyped-def]
-    """A code for a pair of groups, whatever their order."""
+def ruled(s, A, B):  # type: ignore[no-untyped-def]
+    """A code for a pair of groups as they are, whatever their order, and its place among those that were ruled out."""
+    one, other = s.codes[A], s.codes[B]
     z = (one + other) * np.uint64(0xBF58476D1CE4E5B9) ^ (one ^ other)
-    return (z ^ (z >> np.uint64(29))) * np.uint64(0x94D049BB133111EB)
+    z = (z ^ (z >> np.uint64(29))) * np.uint64(0x94D049BB133111EB)
+    return z, np.int64(z & np.uint64(s.ruled.shape[0] - 1))
 
 
 @inner
-def _around(s, A, found, reach):  # type: ignore[no-untyped-def]
+def around(s, A, found, reach):  # type: ignore[no-untyped-def]
     """List the groups of the neighbours of A's records."""
     s.counts[CLOCK] += 1
     now, count = s.counts[CLOCK], 0
@@ -233,7 +235,7 @@ def _takers(s, A, found, count, k, takers, sizes, means):  # type: ignore[no-unt
 
 
 @inner
-def _dissolve(s, A, found, takers):  # type: ignore[no-untyped-def]
+def dissolve(s, A, found, takers):  # type: ignore[no-untyped-def]
     """Give the records of A to their takers."""
     size = s.sizes[A]
     save(s, A)
@@ -246,6 +248,22 @@ def _dissolve(s, A, found, takers):  # type: ignore[no-untyped-def]
 
 
 @inner
+def exchange(s, A, B, out, into):  # type: ignore[no-untyped-def]
+    """Let `out` go from A to B and `into` from B to A (-1: nobody)."""
+    save(s, A)
+    save(s, B)
+    if out >= 0:
+        leave(s, A, out)
+    if into >= 0:
+        leave(s, B, into)
+        enter(s, A, into)
+    if out >= 0:
+        enter(s, B, out)
+    settle(s, B)
+    settle(s, A)
+
+
+@inner
 def climb(s, k, found, scratch, order, along, reach):  # type: ignore[no-untyped-def]
     """Apply moves that gain until no group on the stack has one."""
     u, ahead, behind, sizes, means = scratch
@@ -255,29 +273,18 @@ def climb(s, k, found, scratch, order, along, reach):  # type: ignore[no-untyped
         s.dirty[A] = False
         if s.sizes[A] == 0:
             continue
-        count = _around(s, A, found, reach)
+        count = around(s, A, found, reach)
         moved = False
         for t in range(count):
             B = found[t]
-            pair = _pair(s.codes[A], s.codes[B])
-            place = np.int64(pair & np.uint64(s.ruled.shape[0] - 1))
+            pair, place = ruled(s, A, B)
             if s.ruled[place] == pair:
                 continue
             out, into = _best_between(s, A, B, k, u, ahead, behind)
             if out < 0 and into < 0:
                 s.ruled[place] = pair
                 continue
-            save(s, A)
-            save(s, B)
-            if out >= 0:
-                leave(s, A, out)
-            if into >= 0:
-                leave(s, B, into)
-                enter(s, A, into)
-            if out >= 0:
-                enter(s, B, out)
-            settle(s, B)
-            settle(s, A)
+            exchange(s, A, B, out, into)
             # At once: there is no room for one more.
             if s.sizes[A] == 2 * k:
                 _cut_in_two(s, A, order, along, k)
@@ -286,4 +293,4 @@ def climb(s, k, found, scratch, order, along, reach):  # type: ignore[no-untyped
             moved = True
             break
         if not moved and _takers(s, A, found, min(count, MOST_TAKERS), k, order, sizes, means):
-            _dissolve(s, A, found, order)
+            dissolve(s, A, found, order)

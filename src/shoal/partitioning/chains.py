@@ -127,8 +127,11 @@ class Chain:
     """
 
     def __init__(self, place: Field, labels: Array, seed: int, *, far: bool = False, remember: bool = True) -> None:
-        self.k = place.k
-        self.state = _new_state(place, labels, seed, place.far if far else place.near, remember)
+        self.k = k = place.k
+        near = place.far if far else place.near
+        remembered = min(REMEMBERED * len(labels), REMEMBERED_RECORDS // k) if remember else 0
+        room = {"width": 2 * k, "spare": _kicks.MOST_FREED + 1, "remembered": remembered}
+        self.state = new_state(place.X, k, labels, near, place.keys, seed, **room)
         self.steps, self.seconds = 0, 0.0
 
     def cycle(
@@ -184,14 +187,35 @@ class Chain:
         return Met(s.pool[:count], s.pool_sizes[:count], s.pool_costs[:count], s.pool_keys[:count])
 
 
-def _new_state(place: Field, labels: Array, seed: int, near: Array, remember: bool) -> _state.State:
-    X, k = place.X, place.k
+def new_state(
+    X: Array, k: int, labels: Array, near: Array, keys: Array, seed: int, *, width: int, spare: int, remembered: int = 0
+) -> _state.State:
+    """Return the state of a search.
+
+    Parameters
+    ----------
+    X : float64[n, d]
+    k : int
+    labels : int64[n]
+        0 .. m - 1.
+    near : int32[n, c]
+        Records near each.
+    keys : uint64[n]
+        Drawn at random: the code of a group is the sum of those of its records.
+    seed : int
+    width : int
+        No group will have more records.
+    spare : int
+        Numbers of groups beyond those that groups of k records take.
+    remembered : int
+        How many groups that were met are kept.
+    """
     n, d = X.shape
     groups = int(labels.max()) + 1
-    room = max(groups, n // k) + _kicks.MOST_FREED + 1
+    room = max(groups, n // k) + spare
     sizes, costs, radii, means = np.zeros(room, np.int64), np.zeros(room), np.zeros(room), np.zeros((room, d))
     sizes[:groups] = np.bincount(labels)
-    members = np.zeros((room, 2 * k), np.int32)
+    members = np.zeros((room, width), np.int32)
     order = np.argsort(labels, kind="stable")
     starts = np.cumsum(sizes) - sizes
     members[labels[order], np.arange(n) - starts[labels[order]]] = order
@@ -206,8 +230,7 @@ def _new_state(place: Field, labels: Array, seed: int, near: Array, remember: bo
     stack = np.zeros(room, np.int64)
     stack[:groups] = np.arange(groups)
     codes = np.zeros(room, np.uint64)
-    np.add.at(codes, labels, place.keys)
-    remembered = min(REMEMBERED * n, REMEMBERED_RECORDS // k) if remember else 0
+    np.add.at(codes, labels, keys)
     counts = np.zeros(_state.COUNTS, np.int64)
     counts[_state.FREE], counts[_state.DIRTY] = room - groups, groups
     spread = float(((X - X.mean(axis=0)) ** 2).sum())
@@ -228,17 +251,17 @@ def _new_state(place: Field, labels: Array, seed: int, near: Array, remember: bo
         marks=np.zeros(room, np.int64),
         saved_ids=np.zeros(room, np.int64),
         saved_at=np.full(room, -1, np.int64),
-        saved_members=np.zeros((room, 2 * k), np.int32),
+        saved_members=np.zeros((room, width), np.int32),
         saved_sizes=np.zeros(room, np.int64),
         best=labels.copy(),
         since=np.zeros(n, np.int32),
         counts=counts,
         totals=np.array([costs.sum(), costs.sum(), EPSILON * (100 + d) * spread]),
-        keys=place.keys,
+        keys=keys,
         codes=codes,
         ruled=np.zeros(RULED_OUT, np.uint64),
         slots=np.full(1 << int(2 * remembered).bit_length(), -1, np.int64),
-        pool=np.zeros((remembered, 2 * k - 1), np.int32),
+        pool=np.zeros((remembered, width - 1), np.int32),
         pool_sizes=np.zeros(remembered, np.int64),
         pool_keys=np.zeros(remembered, np.uint64),
         pool_costs=np.zeros(remembered),

@@ -11,7 +11,7 @@ from shoal.kernels import guarded as _guarded
 from shoal.kernels import guarded_moves as _moves
 from shoal.kernels import guards as _guards
 from shoal.kernels import search_state as _state
-from shoal.partitioning.chains import EPSILON, RULED_OUT
+from shoal.partitioning.chains import new_state
 from shoal.partitioning.pool import Pool, numbered, squared_error
 from shoal.progress import Progress, silent
 
@@ -95,7 +95,7 @@ def _search(
     width = min(len(X), max(2 * largest, 4 * k)) + 1
     near = neighbours(X, max(k, len(X) // groups), rng, n_jobs)
     keys = rng.integers(0, 2**64, len(X), dtype=np.uint64, endpoint=False)
-    s = _new_state(X, k, labels, width, near, keys, int(rng.integers(2**63)))
+    s = new_state(X, k, labels, near, keys, int(rng.integers(2**63)), width=width, spare=2)
     w = _moves.room(guards, _guards.desk(guards, width), len(s.sizes), width, X.shape[1])
     reach = s.near.shape[1]
     while _guarded.search(s, guards, k, w, reach, AT_ONCE, 0) and time.perf_counter() < until:
@@ -125,62 +125,3 @@ def neighbours(X: Array, size: int, rng: np.random.Generator, n_jobs: int = 1) -
     drawn = (rng.random((len(X), m)) * counts[targets]).astype(np.int64)
     near: Array = order[starts[targets] + drawn].astype(np.int32)
     return near
-
-
-def _new_state(X: Array, k: int, labels: Array, width: int, near: Array, keys: Array, seed: int) -> _state.State:
-    """Return the state of a search, with room for groups of less than `width` records and nothing remembered."""
-    n, d = X.shape
-    groups, room = int(labels.max()) + 1, max(int(labels.max()) + 1, n // k) + 2
-    sizes, costs, radii, means = np.zeros(room, np.int64), np.zeros(room), np.zeros(room), np.zeros((room, d))
-    sizes[:groups] = np.bincount(labels)
-    members = np.zeros((room, width), np.int32)
-    order = np.argsort(labels, kind="stable")
-    members[labels[order], np.arange(n) - (np.cumsum(sizes) - sizes)[labels[order]]] = order
-    for j in range(d):
-        means[:groups, j] = np.bincount(labels, X[:, j]) / sizes[:groups]
-    squares = ((X - means[labels]) ** 2).sum(axis=1)
-    costs[:groups] = np.bincount(labels, squares)
-    np.maximum.at(radii, labels, np.sqrt(squares))
-    free, free_at = np.zeros(room, np.int64), np.zeros(room, np.int64)
-    free[: room - groups] = np.arange(room - 1, groups - 1, -1)
-    free_at[free[: room - groups]] = np.arange(room - groups)
-    stack = np.zeros(room, np.int64)
-    stack[:groups] = np.arange(groups)
-    codes = np.zeros(room, np.uint64)
-    np.add.at(codes, labels, keys)
-    counts = np.zeros(_state.COUNTS, np.int64)
-    counts[_state.FREE], counts[_state.DIRTY] = room - groups, groups
-    spread = float(((X - X.mean(axis=0)) ** 2).sum())
-    return _state.State(
-        X=X,
-        near=near,
-        labels=labels.copy(),
-        members=members,
-        sizes=sizes,
-        means=means,
-        costs=costs,
-        radii=radii,
-        squares=squares,
-        free=free,
-        free_at=free_at,
-        stack=stack,
-        dirty=np.arange(room) < groups,
-        marks=np.zeros(room, np.int64),
-        saved_ids=np.zeros(room, np.int64),
-        saved_at=np.full(room, -1, np.int64),
-        saved_members=np.zeros((room, width), np.int32),
-        saved_sizes=np.zeros(room, np.int64),
-        best=labels[:0],
-        since=np.zeros(0, np.int32),
-        counts=counts,
-        totals=np.array([costs.sum(), costs.sum(), EPSILON * (100 + d) * spread]),
-        keys=keys,
-        codes=codes,
-        ruled=np.zeros(RULED_OUT, np.uint64),
-        slots=np.zeros(1, np.int64),
-        pool=np.zeros((0, 1), np.int32),
-        pool_sizes=np.zeros(0, np.int64),
-        pool_keys=np.zeros(0, np.uint64),
-        pool_costs=np.zeros(0),
-        random=np.array([seed], np.uint64),
-    )
