@@ -231,8 +231,8 @@ def _warnings(native: Any, table: Any, columns: tuple[schema.Column, ...], plan:
         yield "The index of the data frame is kept: it must not identify anybody."
     if plan.unit is not None and plan.guarded_at_all:
         yield (
-            f"Models of privacy count rows, and {plan.unit!r} may have several: one unit alone can bring in values that "
-            "make a group look diverse."
+            f"Models of privacy count rows, and {plan.unit!r} may have several: one unit alone can make a group look "
+            "diverse."
         )
     if plan.weight is not None:
         sizes = np.bincount(codes_of(table.column(plan.weight)))
