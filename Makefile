@@ -38,7 +38,7 @@ bench: $(STAMP)  ## loss against the published tables, speed, growth and memory
 	$(BIN)/python -m benchmarks.speed
 	$(BIN)/python -m benchmarks.engine
 	$(BIN)/python -m benchmarks.release
-	$(BIN)/python -m benchmarks.models
+	$(BIN)/python -m benchmarks.model_prices
 	$(BIN)/python -m benchmarks.mdav_speedups
 	$(BIN)/python -m benchmarks.univariate
 	$(BIN)/python -m benchmarks.optimality
