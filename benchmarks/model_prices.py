@@ -1,4 +1,4 @@
-"""What each model of privacy costs, and how long checking takes; run with `python -m benchmarks.model_prices [--quick]`."""
+"""What each model of privacy costs, and how long checking takes: `python -m benchmarks.model_prices [--quick]`."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ L, T, K = (2, 3, 5), (0.05, 0.1, 0.15, 0.2, 0.3), (3, 5)
 METHOD = "mdav"
 INTRO = f"""\
 What groups lose (100 SSE/SST on standardised quasi-identifiers) if they must satisfy a model of privacy, and the time
-it takes to check the models. *k alone* is `{METHOD}`, whose groups repairs start from; *k searched* is `anytime` without
-any model, in as much time as the searches have: what a model costs is *best* less that. *Merged* is the repair that
+it takes to check the models. *k alone* is `{METHOD}`, whose groups repairs start from; *k searched* is `anytime`
+without any model, in as much time as the searches have: what a model costs is *best* less that. *Merged* is the repair that
 only merges groups, *re-split* also cuts them where the model allows it. *Merge*, *k-first* and *t-first* are the ways
 of Soria-Comas et al. (2015), *growth* takes the nearest record that adds diversity when it must, *Mondrian* cuts where
 both sides satisfy the model: all of them without the local search. *Searched* is the repair followed by the local
