@@ -126,13 +126,16 @@ def _ready(
     max_steps: int | Literal["none"],
 ) -> float:
     """Have everything compiled by a search of a few records, and return the time: compiling is not searching."""
-    few = X[: max(2 * k, SAMPLE)]
+    few, interrupted = X[: max(2 * k, SAMPLE)], Event()
     rng = np.random.default_rng(0)
-    _Hunt(few, k, start(few), rng, time.perf_counter(), None, 1, 1, silent, quiet=True).run()
     seconds = PATIENCE if time_limit is None else time_limit
-    if seconds >= LONG if max_steps == "none" else max_steps > CYCLE * (len(X) // k):
-        for other in OTHER_STARTS:
+    long = seconds >= LONG if max_steps == "none" else max_steps > CYCLE * (len(X) // k)
+    with hearing(interrupted):
+        _Hunt(few, k, start(few), rng, time.perf_counter(), None, 1, 1, silent, quiet=True).run()
+        for other in OTHER_STARTS if long else ():
             other(few, k)
+    if interrupted.is_set():
+        raise KeyboardInterrupt  # there is nothing yet to return
     return time.perf_counter()
 
 
@@ -171,7 +174,7 @@ class _Hunt:
         """Search, and return the best labels."""
         interrupted = Event()
         try:
-            with nullcontext() if self.quiet else hearing(self.stop, interrupted):
+            with nullcontext() if self.quiet else hearing(interrupted, self.stop):
                 if not self._ended():
                     if len(self.X) <= WHOLE:
                         self._whole()
@@ -282,8 +285,8 @@ class _Hunt:
 
 
 @contextmanager
-def hearing(stop: Event, interrupted: Event) -> Iterator[None]:
-    """Have Ctrl-C set both events before it raises, as an exception that meets a destructor is lost.
+def hearing(*events: Event) -> Iterator[None]:
+    """Have Ctrl-C set events before it raises, as an exception that meets a destructor is lost.
 
     A handler of the caller's own, and those of other threads than the main one, are left alone.
     """
@@ -293,8 +296,8 @@ def hearing(stop: Event, interrupted: Event) -> Iterator[None]:
         return
 
     def handler(number: int, frame: FrameType | None) -> None:
-        stop.set()
-        interrupted.set()
+        for event in events:
+            event.set()
         usual(number, frame)
 
     signal.signal(signal.SIGINT, handler)
