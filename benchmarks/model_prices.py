@@ -116,6 +116,10 @@ def cases(*, quick: bool) -> Iterator[Case]:
 def price(seconds: float, *, quick: bool) -> list[Table]:
     """Compare the ways to each model."""
     tables = []
+    for case in cases(quick=True):  # so that nothing is compiled while a search has its time
+        shoal.partition(case.X, K[0], "anytime", time_limit=1, random_state=0)
+        for spec in (case.specs[0], case.specs[-1]):
+            _line(case, K[0], model(spec), shoal.partition(case.X, K[0], METHOD), 1)
     for k in K[:1] if quick else K:
         table = Table(
             f"The price at k = {k}",
