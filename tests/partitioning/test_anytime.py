@@ -399,7 +399,16 @@ def test_other_errors_of_the_callback_come_out_and_leave_no_threads(place, n_job
         shoal.partition(gaussian(150, 3), 3, "anytime", time_limit=1, progress=calls_then(Boom, 1))
 
 
+@pytest.fixture
+def ctrl_c():
+    """Have Ctrl-C raise, as it does unless tests are run in the background by a shell."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="no signals to threads")
+@pytest.mark.usefixtures("ctrl_c")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("place", ["whole", "regions"])
 @pytest.mark.parametrize("n_jobs", [1, 2])
@@ -507,6 +516,7 @@ def test_borders_of_regions_are_not_the_same_every_time(regions):
     assert one != other
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_ends_the_search_at_once():
     sent = []
 
@@ -521,11 +531,12 @@ def test_ctrl_c_ends_the_search_at_once():
         if not timer.is_alive() and not sent:
             timer.start()
 
-    interrupted(anytime, gaussian(3000, 3), 3, rng=seeded(), time_limit=600, report=begun)
+    interrupted(anytime, gaussian(3000, 3), 3, rng=seeded(), time_limit=120, report=begun)
     timer.join()
     assert time.perf_counter() - sent[0] < 60
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_is_heard_before_there_is_anything(monkeypatch):
     def lost(few, k):
         with contextlib.suppress(KeyboardInterrupt):
@@ -533,18 +544,19 @@ def test_ctrl_c_is_heard_before_there_is_anything(monkeypatch):
 
     monkeypatch.setattr(module, "OTHER_STARTS", (lost,))
     with pytest.raises(KeyboardInterrupt):
-        anytime(gaussian(100, 3), 3, rng=seeded(), time_limit=600)
+        anytime(gaussian(100, 3), 3, rng=seeded(), time_limit=60)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_is_heard_even_if_its_exception_is_lost(caplog):
     def lost(_):
         with contextlib.suppress(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
 
     begin = time.perf_counter()
-    anytime(gaussian(3000, 3), 3, rng=seeded(), time_limit=600, report=lost)
-    assert time.perf_counter() - begin < 300
+    anytime(gaussian(3000, 3), 3, rng=seeded(), time_limit=200, report=lost)
+    assert time.perf_counter() - begin < 150
     assert "interrupted" in caplog.text
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
