@@ -211,7 +211,7 @@ def test_the_report_explains_each_model_and_draws_the_worst_group():
 
 
 def test_a_release_says_what_it_keeps():
-    assert "distinct-diversity l=3" in repr(release(people(), l=3))
+    assert "k = 3, ill: l = 3 (distinct), loss" in repr(release(people(), l=3))
 
 
 def test_verify_tells_what_sensitive_attributes_have_if_nothing_is_asked():

@@ -176,8 +176,10 @@ class Release:
             require(audit_of(source, names, self.plan.k, self.plan, self.people), "The file")
 
     def __repr__(self) -> str:
+        from shoal.release.guarantees import in_words
+
         units = "" if self.audit.k_units is None else f", k = {self.audit.k_units} in units"
-        units += "".join(f", {finding.model}" for finding in self.audit.models)
+        units += "".join(f", {in_words(finding)}" for finding in self.audit.models)
         return (
             f"Release({self.audit.rows} rows in {self.audit.classes} groups, k = {self.audit.k}{units}, "
             f"loss {100 * self.loss:.3g} %)"
