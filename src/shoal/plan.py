@@ -54,7 +54,8 @@ class Plan(BaseModel):
     sensitive_attributes, other : names
         Passed on as they are. A column may be quasi-identifier and sensitive: it is published as the former.
     l : int or None
-        Least number of different values of every sensitive attribute in every group (distinct l-diversity).
+        Least number of different values of every sensitive attribute in every group (distinct l-diversity). Of one that
+        is a quasi-identifier too, neither this nor `t` says anything, and that is warned of.
     t : float or None
         Greatest distance, from 0 to 1, of the distribution of every sensitive attribute in any group from that in the
         whole table (t-closeness). Numbers, dates and levels are compared by their order, values with a hierarchy by
@@ -65,7 +66,7 @@ class Plan(BaseModel):
     enforcement : str or None
         How groups come to satisfy `l`, `t` and `models`. "best" tries what fits and takes the lowest loss; "repair"
         mends the groups of `method`; "growth", "merge", "k-first", "t-first" and "mondrian" make groups of their own.
-        None: "best" if the method is "auto", else "repair".
+        None: "best" if the method is "auto", else "repair". With "global-recoding", groups are only merged.
     population : file or None
         A table of those who may be in the table, with the same quasi-identifiers, for `k_map` and `presence`.
     k_map : int or None

@@ -146,6 +146,12 @@ def test_n_t_closeness_falls_back_on_t_closeness_if_the_published_table_is_seen_
         release(people(), l=2)
 
 
+def test_what_is_published_as_a_quasi_identifier_has_no_model_and_that_is_said():
+    with pytest.warns(DisclosureWarning, match="say nothing about 'age', published as quasi-identifiers"):
+        result = release(people(), sensitive_attributes=["ill", "age"], l=3)
+    assert [finding.attribute for finding in result.audit.models] == ["ill"]
+
+
 # --- what cannot be had ---
 
 
@@ -157,6 +163,7 @@ def test_n_t_closeness_falls_back_on_t_closeness_if_the_published_table_is_seen_
         ({"models": {"ill": "alpha alpha=0.1"}}, ["alpha=0.1"]),
         ({"sensitive_attributes": ["debt"], "t": 0.00001}, ["t=1e-05"]),
         ({"l": 3, "blocks": "each"}, ["all quasi-identifiers together", "blocks"]),
+        ({"l": 3, "release": "global-recoding", "enforcement": "growth"}, ["by merging", "enforcement='growth'"]),
         ({"models": {"ill": "entropy-diversty l=2"}}, ["entropy-diversity"]),
     ],
 )

@@ -44,6 +44,12 @@ def models_of(
             "Models of privacy are about all quasi-identifiers together. Got blocks of them.",
             hint="leave 'blocks' out, or 'l', 't' and 'models'.",
         )
+    if plan.release == "global-recoding" and plan.enforcement not in (None, "best", "repair"):
+        raise OptionError(
+            "Groups that keep equal records together are made to satisfy models by merging. "
+            f"Got enforcement={plan.enforcement!r}.",
+            hint="leave it out (--enforce), or say release='local-recoding'.",
+        )
     demands = wishes_of(table, plan, text=text, decimal=decimal)
     for demand in demands:
         demand.model.refuse_if_out_of_reach(demand.sensitive, plan.k)

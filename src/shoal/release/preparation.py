@@ -229,6 +229,12 @@ def _warnings(native: Any, table: Any, columns: tuple[schema.Column, ...], plan:
     """Yield what weakens the protection."""
     if frames.has_labels(native) and not plan.shuffle:
         yield "The index of the data frame is kept: it must not identify anybody."
+    both = [name for name in plan.sensitive_attributes if name not in plan.guarded]
+    if both and plan.guarded_at_all:
+        yield (
+            f"Models of privacy say nothing about {', '.join(map(repr, both))}, published as quasi-identifiers: all "
+            "records of a group show the same there."
+        )
     if plan.unit is not None and plan.guarded_at_all:
         yield (
             f"Models of privacy count rows, and {plan.unit!r} may have several: one unit alone can make a group look "
