@@ -28,20 +28,11 @@ class KAnonymity(Model):
     """
 
     name: ClassVar[str] = "k-anonymity"
+    letter: ClassVar[str] = "k"
     k: int
 
     def __post_init__(self) -> None:
         self._whole("k", 1)
-
-    @property
-    def wish(self) -> float:
-        """Return k."""
-        return self.k
-
-    @property
-    def short(self) -> str:
-        """Return k."""
-        return f"k = {self.k}"
 
     def explanation(self, attribute: str) -> str:
         """Return what is promised."""

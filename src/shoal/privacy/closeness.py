@@ -40,6 +40,7 @@ class TCloseness(Model):
     """
 
     name: ClassVar[str] = "t-closeness"
+    letter: ClassVar[str] = "t"
     rising: ClassVar[bool] = False
     t: float
     ground: str = "auto"
@@ -47,16 +48,6 @@ class TCloseness(Model):
     def __post_init__(self) -> None:
         self._real("t", least=0, most=1)
         _check_ground(self.name, self.ground)
-
-    @property
-    def wish(self) -> float:
-        """Return t."""
-        return self.t
-
-    @property
-    def short(self) -> str:
-        """Return t."""
-        return f"t = {plain(self.t)}"
 
     def explanation(self, attribute: str) -> str:
         """Return what is promised."""
@@ -96,6 +87,7 @@ class NTCloseness(Model):
     """
 
     name: ClassVar[str] = "n-t-closeness"
+    letter: ClassVar[str] = "t"
     monotone: ClassVar[bool] = False
     rising: ClassVar[bool] = False
     n: int
@@ -106,11 +98,6 @@ class NTCloseness(Model):
         self._whole("n", 1)
         self._real("t", least=0, most=1)
         _check_ground(self.name, self.ground)
-
-    @property
-    def wish(self) -> float:
-        """Return t."""
-        return self.t
 
     @property
     def short(self) -> str:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shoal.privacy.model import Model, plain
+from shoal.privacy.model import Model
 from shoal.privacy.spectrum import Spectrum
 
 Array = np.ndarray[Any, Any]
@@ -29,21 +29,12 @@ class DeltaDisclosure(Model):
     """
 
     name: ClassVar[str] = "delta-disclosure"
+    letter: ClassVar[str] = "delta"
     rising: ClassVar[bool] = False
     delta: float
 
     def __post_init__(self) -> None:
         self._real("delta", above=0)
-
-    @property
-    def wish(self) -> float:
-        """Return delta."""
-        return self.delta
-
-    @property
-    def short(self) -> str:
-        """Return delta."""
-        return f"delta = {plain(self.delta)}"
 
     def explanation(self, attribute: str) -> str:
         """Return what is promised."""

@@ -30,20 +30,12 @@ class DistinctDiversity(Model):
     """
 
     name: ClassVar[str] = "distinct-diversity"
+    letter: ClassVar[str] = "l"
+    kind: ClassVar[str] = "distinct"
     l: int  # noqa: E741
 
     def __post_init__(self) -> None:
         self._whole("l", 2)
-
-    @property
-    def wish(self) -> float:
-        """Return l."""
-        return self.l
-
-    @property
-    def short(self) -> str:
-        """Return l."""
-        return f"l = {self.l} (distinct)"
 
     def explanation(self, attribute: str) -> str:
         """Return what is promised."""
@@ -69,20 +61,12 @@ class EntropyDiversity(Model):
     """
 
     name: ClassVar[str] = "entropy-diversity"
+    letter: ClassVar[str] = "l"
+    kind: ClassVar[str] = "entropy"
     l: float  # noqa: E741
 
     def __post_init__(self) -> None:
         self._real("l", above=1)
-
-    @property
-    def wish(self) -> float:
-        """Return l."""
-        return self.l
-
-    @property
-    def short(self) -> str:
-        """Return l."""
-        return f"l = {plain(self.l)} (entropy)"
 
     def explanation(self, attribute: str) -> str:
         """Return what is promised."""
@@ -120,6 +104,7 @@ class RecursiveDiversity(Model):
     """
 
     name: ClassVar[str] = "recursive-diversity"
+    letter: ClassVar[str] = "c"
     rising: ClassVar[bool] = False
     c: float
     l: int  # noqa: E741
@@ -127,11 +112,6 @@ class RecursiveDiversity(Model):
     def __post_init__(self) -> None:
         self._real("c", above=0)
         self._whole("l", 2)
-
-    @property
-    def wish(self) -> float:
-        """Return c, which must not be reached."""
-        return self.c
 
     @property
     def short(self) -> str:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shoal.privacy.model import Model, plain, up
+from shoal.privacy.model import Model, up
 from shoal.privacy.spectrum import Sensitive, Spectrum
 
 Array = np.ndarray[Any, Any]
@@ -29,21 +29,12 @@ class AlphaFrequency(Model):
     """
 
     name: ClassVar[str] = "alpha"
+    letter: ClassVar[str] = "alpha"
     rising: ClassVar[bool] = False
     alpha: float
 
     def __post_init__(self) -> None:
         self._real("alpha", above=0, most=1)
-
-    @property
-    def wish(self) -> float:
-        """Return alpha."""
-        return self.alpha
-
-    @property
-    def short(self) -> str:
-        """Return alpha."""
-        return f"alpha = {plain(self.alpha)}"
 
     def explanation(self, attribute: str) -> str:
         """Return what is promised."""

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shoal.privacy.model import Model, plain
+from shoal.privacy.model import Model
 from shoal.privacy.spectrum import Spectrum
 
 Array = np.ndarray[Any, Any]
@@ -30,21 +30,12 @@ class BetaLikeness(Model):
     """
 
     name: ClassVar[str] = "beta-likeness"
+    letter: ClassVar[str] = "beta"
     rising: ClassVar[bool] = False
     beta: float
 
     def __post_init__(self) -> None:
         self._real("beta", above=0)
-
-    @property
-    def wish(self) -> float:
-        """Return beta."""
-        return self.beta
-
-    @property
-    def short(self) -> str:
-        """Return beta."""
-        return f"beta = {plain(self.beta)}"
 
     def explanation(self, attribute: str) -> str:
         """Return what is promised."""
@@ -69,16 +60,13 @@ class EnhancedBetaLikeness(BetaLikeness):
     """
 
     name: ClassVar[str] = "enhanced-beta-likeness"
+    letter: ClassVar[str] = "beta"
+    kind: ClassVar[str] = "enhanced"
 
     @property
     def wish(self) -> float:
         """Return 1: what is measured is relative to what is allowed."""
         return 1.0
-
-    @property
-    def short(self) -> str:
-        """Return beta."""
-        return f"beta = {plain(self.beta)} (enhanced)"
 
     def explanation(self, attribute: str) -> str:
         """Return what is promised."""

@@ -29,6 +29,8 @@ class Promise(ABC):
     ----------
     name : str
         As plans, job files and the command line have it; with the parameters it is ``str(promise)``.
+    letter, kind : str
+        The parameter that is the wish; what tells it from others with the same letter.
     monotone : bool
         Whether the union of groups that satisfy it satisfies it. Then groups can always be merged until all do, if
         the whole table does.
@@ -37,18 +39,20 @@ class Promise(ABC):
     """
 
     name: ClassVar[str]
+    letter: ClassVar[str]
+    kind: ClassVar[str] = ""
     monotone: ClassVar[bool] = True
     rising: ClassVar[bool] = True
 
     @property
-    @abstractmethod
     def wish(self) -> float:
         """Return what every group must have: at least that much if `rising`, else at most."""
+        return float(getattr(self, self.letter))
 
     @property
-    @abstractmethod
     def short(self) -> str:
         """Return the parameters for a line of a table, such as ``l = 3 (distinct)``."""
+        return f"{self.letter} = {plain(getattr(self, self.letter))}" + (f" ({self.kind})" if self.kind else "")
 
     @abstractmethod
     def explanation(self, attribute: str) -> str:

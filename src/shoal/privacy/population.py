@@ -70,20 +70,12 @@ class KMap(PopulationModel):
     """
 
     name: ClassVar[str] = "k-map"
+    letter: ClassVar[str] = "k"
+    kind: ClassVar[str] = "map"
     k: int
 
     def __post_init__(self) -> None:
         self._whole("k", 1)
-
-    @property
-    def wish(self) -> float:
-        """Return k."""
-        return self.k
-
-    @property
-    def short(self) -> str:
-        """Return k."""
-        return f"k = {self.k} (map)"
 
     def explanation(self, attribute: str) -> str:
         """Return what is promised."""
@@ -109,6 +101,8 @@ class DeltaPresence(PopulationModel):
     """
 
     name: ClassVar[str] = "delta-presence"
+    letter: ClassVar[str] = "high"
+    kind: ClassVar[str] = "presence"
     monotone: ClassVar[bool] = False
     rising: ClassVar[bool] = False
     low: float
@@ -119,14 +113,9 @@ class DeltaPresence(PopulationModel):
         self._real("low", least=0, most=self.high)
 
     @property
-    def wish(self) -> float:
-        """Return the highest share."""
-        return self.high
-
-    @property
     def short(self) -> str:
         """Return the bounds."""
-        return f"delta = {plain(self.low)} to {plain(self.high)} (presence)"
+        return f"delta = {plain(self.low)} to {plain(self.high)} ({self.kind})"
 
     def explanation(self, attribute: str) -> str:
         """Return what is promised."""

@@ -28,20 +28,11 @@ class PSensitive(Model):
     """
 
     name: ClassVar[str] = "p-sensitive"
+    letter: ClassVar[str] = "p"
     p: int
 
     def __post_init__(self) -> None:
         self._whole("p", 2)
-
-    @property
-    def wish(self) -> float:
-        """Return p."""
-        return self.p
-
-    @property
-    def short(self) -> str:
-        """Return p."""
-        return f"p = {self.p}"
 
     def explanation(self, attribute: str) -> str:
         """Return what is promised."""
