@@ -172,3 +172,13 @@ def test_progress_is_shared_by_the_forms():
     list(compare(doubled(), PLAN, ["mdav", "mondrian"], [3, 4], forms=FORMS, progress=told.append))
     assert all(0 <= fraction <= 1 for fraction in told)
     assert {int(14 * fraction) for fraction in told} >= {0, 1, 4, 7, 8, 11}  # 7 trials for each k, 2 of them shared
+
+
+def test_groups_of_ranges_do_not_stand_for_means_where_a_population_is_matched(tmp_path):
+    """Ranges alone can match a population: a form that a release would be refused in has no figures here either."""
+    shoal.io.write(TEST_DATA, tmp_path / "all.csv")
+    plan = Plan.of(k=3, population=str(tmp_path / "all.csv"), k_map=3)
+    (trial,) = compare(TEST_DATA, plan, ["mdav"], [3], forms=["local-recoding"])
+    assert trial.loss is not None
+    with pytest.raises(OptionError, match="counted for ranges"):
+        list(compare(TEST_DATA, plan, ["mdav"], [3], forms=["local-recoding", "microaggregation"]))

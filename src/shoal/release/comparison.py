@@ -119,20 +119,21 @@ def compare(
     for k in ks:
         trials: list[Trial] = []
         best: _Best | None = None
-        groups: dict[bool, list[Trial]] = {}
+        groups: dict[str, list[Trial]] = {}
         for form in wanted:
-            together = form == "global-recoding"
+            # Microaggregation and local recoding publish different things of the same groups, unless these must match
+            # a population, which only ranges can.
+            made = "local-recoding" if form == "microaggregation" and plan.population is None else form
             told = part(progress, done / steps, (done + (1 if form == FORM else len(methods))) / steps)
             done += 1 if form == FORM else len(methods)
             if form == FORM:
                 trials.append(_safe_trial(native, _planned(plan, "auto", k, form), text, decimal))
                 continue
-            if together not in groups:
+            if made not in groups:
                 prepared = prepare(native, _planned(plan, plan.method, k, form), text=text, decimal=decimal)
-                groups[together], found = _trials(prepared, methods, told)
+                groups[made], found = _trials(prepared, methods, told)
                 best = min(filter(None, (best, found)), key=lambda one: one.loss, default=None)
-            # Microaggregation and local recoding publish different things of the same groups.
-            trials += [trial._replace(form=form) for trial in groups[together]]
+            trials += [trial._replace(form=form) for trial in groups[made]]
         bound = None
         if best is not None:
             bound = bound_of(best.coordinates, best.blocks, best.prepared.plan, best.prepared.weights, best.loss)
