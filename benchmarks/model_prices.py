@@ -19,13 +19,13 @@ import numpy as np
 import shoal
 from benchmarks.timing import Array, Table, clock, publish, show
 from shoal.estimator import standardized
-from shoal.partitioning.guarded import WAYS, guarded
+from shoal.partitioning.enforcement import WAYS, enforce
 from shoal.privacy.demands import Demand, spectra
 from shoal.privacy.model import Model
 from shoal.privacy.models import MODELS, model
-from shoal.privacy.repair import enforce
+from shoal.privacy.repair import enforce as repair
 from shoal.privacy.spectrum import spectrum_of
-from shoal.release.guards import asked_of
+from shoal.release.rules import asked_of
 from shoal.tables.sensitive import Line, Sensitive, Tree, ranks
 
 L, T, K = (2, 3, 5), (0.05, 0.1, 0.15, 0.2, 0.3), (3, 5)
@@ -148,12 +148,12 @@ def _line(case: Case, k: int, wish: Model, start: Array, seconds: float) -> tupl
     X, demands = case.X, [Demand(wish, case.sensitive)]
     asked = asked_of(X, k, demands)
     rng = np.random.default_rng(0)
-    made: list[Array | None] = [start, enforce(X, start, k, demands, resplit=False), asked.repair(start)]
+    made: list[Array | None] = [start, repair(X, start, k, demands, resplit=False), asked.repair(start)]
     for way in WAYS_SHOWN:
-        fits = WAYS[way].fits(asked.guards)
-        made.append(guarded(X, k, asked, way=way, labels=start, search=False, rng=rng) if fits else None)
-    made.append(guarded(X, k, asked, way="repair", labels=start, time_limit=seconds, rng=rng))
-    made.append(guarded(X, k, asked, labels=start, time_limit=seconds, rng=rng))
+        fits = WAYS[way].fits(asked.rules)
+        made.append(enforce(X, k, asked, way=way, labels=start, search=False, rng=rng) if fits else None)
+    made.append(enforce(X, k, asked, way="repair", labels=start, time_limit=seconds, rng=rng))
+    made.append(enforce(X, k, asked, labels=start, time_limit=seconds, rng=rng))
     measured = [wish.measure(spectra(labels, demands)[0]) for labels in made[1:] if labels is not None]
     holds = all(bool(wish.allows(found).all()) for found in measured)
     cells = ["" if labels is None else f"{100 * shoal.information_loss(X, labels):.4g}" for labels in made]

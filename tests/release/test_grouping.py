@@ -206,7 +206,7 @@ def test_strata_share_time_and_steps_by_their_rows(calls):
     assert [(rows, o["time_limit"], o["max_steps"]) for rows, _, o in calls] == [(100, 8, 1000)]
 
 
-def test_auto_leaves_its_steps_a_guard_and_a_seed_to_every_stratum(calls):
+def test_auto_leaves_its_steps_a_way_and_a_seed_to_every_stratum(calls):
     X, strata = np.random.default_rng(0).normal(size=(1000, 2)), np.repeat([0, 1], [600, 400])
     for limit in (None, 30.0):
         calls.clear()

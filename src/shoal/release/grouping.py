@@ -2,7 +2,7 @@
 
 Every method of Shoal makes groups of at least k records. Where k counts units, or equal records must stay together,
 groups that fall short are merged with their nearest ones afterwards. Models of privacy have ways of their own
-(`shoal.partitioning.guarded`), of which the groups of the method are one start.
+(`shoal.partitioning.enforcement`), of which the groups of the method are one start.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def group(X: Array, plan: Plan, demands: Demands, report: Progress = silent) -> 
         near = part(told, 0.0, 0.5) if demands.models else told
         own = _one_stratum(here, shared, units, demands.together, near)
         if demands.models:
-            own = _guarded(here, own, shared, demands._replace(units=units), rows, part(told, 0.5, 1.0))
+            own = _enforced(here, own, shared, demands._replace(units=units), rows, part(told, 0.5, 1.0))
         labels[rows] = own + count
         count += int(own.max()) + 1
     return numbered(labels)
@@ -162,11 +162,11 @@ def _one_stratum(X: Array, plan: Plan, units: Array | None, together: bool, repo
     return by_rows if _error(X, by_rows) <= _error(X, by_units) else by_units
 
 
-def _guarded(X: Array, labels: Array, plan: Plan, demands: Demands, rows: Array, report: Progress) -> Array:
+def _enforced(X: Array, labels: Array, plan: Plan, demands: Demands, rows: Array, report: Progress) -> Array:
     """Return groups of the records of a stratum that satisfy the models too, by the way that the plan says."""
-    from shoal.partitioning.guarded import guarded
+    from shoal.partitioning.enforcement import enforce as enforce_demands
     from shoal.privacy.repair import enforce
-    from shoal.release.guards import asked_of
+    from shoal.release.rules import asked_of
 
     units = demands.units
     short = None if units is None else (lambda at, own: _few_units(own, units[at], plan.k))
@@ -177,7 +177,7 @@ def _guarded(X: Array, labels: Array, plan: Plan, demands: Demands, rows: Array,
     rng = np.random.default_rng(plan.random_state or 0)
     way = plan.enforcement or "repair"
     n_jobs = threads(plan.n_jobs, "anonymize")
-    return guarded(
+    return enforce_demands(
         X, plan.k, asked, way=way, labels=labels, time_limit=plan.time_limit, rng=rng, n_jobs=n_jobs, report=report
     )
 

@@ -1,7 +1,7 @@
 """Microaggregation under demands on sensitive values: the ways to a partition, and the best of them.
 
 Every way ends with a generic repair of what still falls short, and then with a local search that keeps what holds
-(`shoal.partitioning.guarded_search`).
+(`shoal.partitioning.rule_search`).
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shoal.errors import OptionError, near_names
-from shoal.kernels import guards as _guards
-from shoal.kernels.guards import Guards
-from shoal.partitioning import guarded_growth as _growth
+from shoal.kernels import rules as _rules
+from shoal.kernels.rules import Rules
+from shoal.partitioning import rule_growth as _growth
 from shoal.partitioning.choice import quick_start
-from shoal.partitioning.guarded_search import search as _search
 from shoal.partitioning.pool import numbered, squared_error
 from shoal.partitioning.registry import find
+from shoal.partitioning.rule_search import search as _search
 from shoal.progress import Progress, part, silent
 
 Array = np.ndarray[Any, Any]
@@ -35,7 +35,7 @@ class Asked(NamedTuple):
 
     Attributes
     ----------
-    guards : Guards or None
+    rules : Rules or None
         As kernels take it; None if they cannot tell: then groups are repaired and cut only.
     short : callable
         Gives, for rows and their labels 0 .. m - 1, bool[m]: which groups fall short of anything that is asked.
@@ -45,7 +45,7 @@ class Asked(NamedTuple):
         Makes such labels by cuts, given a callable for progress.
     """
 
-    guards: Guards | None
+    rules: Rules | None
     short: Callable[[Array, Array], Array]
     repair: Callable[[Array], Array]
     cuts: Callable[[Progress], Array]
@@ -58,7 +58,7 @@ class Way(NamedTuple):
     ----------
     summary, paper : str
     fits : callable
-        Whether it is for such guards.
+        Whether it is for such rules.
     many : bool
         Whether it is for millions of records.
     tried : bool
@@ -67,21 +67,21 @@ class Way(NamedTuple):
 
     summary: str
     paper: str
-    fits: Callable[[Guards | None], bool]
+    fits: Callable[[Rules | None], bool]
     many: bool
     tried: bool = True
 
 
-def _anything(_: Guards | None) -> bool:
+def _anything(_: Rules | None) -> bool:
     return True
 
 
-def _close(guards: Guards | None) -> bool:
-    return guards is not None and len(_growth.closeness(guards)) > 0
+def _close(rules: Rules | None) -> bool:
+    return rules is not None and len(_growth.closeness(rules)) > 0
 
 
-def _diverse(guards: Guards | None) -> bool:
-    return guards is not None and bool((guards.rules[0] > _guards.SIZE) & (guards.rules[0] <= _guards.ALPHA))
+def _diverse(rules: Rules | None) -> bool:
+    return rules is not None and bool((rules.kinds[0] > _rules.SIZE) & (rules.kinds[0] <= _rules.ALPHA))
 
 
 SORIA = "Soria-Comas et al. (2015), IEEE TKDE 27(11)"
@@ -95,7 +95,7 @@ WAYS: dict[str, Way] = {
 }
 
 
-def guarded(
+def enforce(
     X: Array,
     k: int,
     asked: Asked,
@@ -134,27 +134,27 @@ def guarded(
     """
     if way != "best" and way not in WAYS:
         raise OptionError(f"There is no way {way!r}.", hint=near_names(way, WAYS, f"ways are {', '.join(WAYS)}."))
-    if way != "best" and not WAYS[way].fits(asked.guards):
+    if way != "best" and not WAYS[way].fits(asked.rules):
         raise OptionError(f"The way {way!r} must suit what is demanded. Got other demands.", hint="try 'best'.")
     names = [way]
     if way == "best":
-        names = [name for name, one in WAYS.items() if one.tried and one.fits(asked.guards)]
+        names = [name for name, one in WAYS.items() if one.tried and one.fits(asked.rules)]
         names = [name for name in names if WAYS[name].many or len(X) <= ALL_WAYS]
     until = None if time_limit is None else time.perf_counter() + time_limit
-    guards = asked.guards if search else None
+    rules = asked.rules if search else None
     made: list[tuple[float, Array]] = []
     for turn, name in enumerate(names):
         told = part(report, 0.5 * turn / len(names), 0.5 * (turn + 1) / len(names))
         found = _start(name, X, k, asked, labels, told)
-        if guards is not None and len(names) > 1:
+        if rules is not None and len(names) > 1:
             # What a start is worth shows when no single move is left that gains.
             seconds = _left(until, len(names) - turn + 1)
-            found = _search(X, k, found, guards, rng=rng, kicks=0, time_limit=seconds, n_jobs=n_jobs)
+            found = _search(X, k, found, rules, rng=rng, kicks=0, time_limit=seconds, n_jobs=n_jobs)
         made.append((squared_error(X, found), found))
     best = min(made, key=lambda one: one[0])[1]
-    if guards is not None:
+    if rules is not None:
         told = part(report, 0.5, 1.0)
-        best = _search(X, k, best, guards, rng=rng, time_limit=_left(until), n_jobs=n_jobs, report=told)
+        best = _search(X, k, best, rules, rng=rng, time_limit=_left(until), n_jobs=n_jobs, report=told)
     report(1.0)
     return numbered(best)
 
@@ -165,17 +165,17 @@ def _left(until: float | None, shares: int = 1) -> float | None:
 
 def _start(name: str, X: Array, k: int, asked: Asked, labels: Array | None, report: Progress) -> Array:
     """Return the partition of one way, repaired where it falls short."""
-    guards = asked.guards
-    if guards is None or name in ("repair", "mondrian"):
+    rules = asked.rules
+    if rules is None or name in ("repair", "mondrian"):
         found = asked.cuts(report) if name == "mondrian" else _plain(X, k) if labels is None else labels
     elif name == "merge":
-        found = _growth.merging(X, _plain(X, k) if labels is None else labels, guards, report=report)
+        found = _growth.merging(X, _plain(X, k) if labels is None else labels, rules, report=report)
     elif name == "k-first":
-        found = _growth.k_first(X, k, guards, report=report)
+        found = _growth.k_first(X, k, rules, report=report)
     elif name == "t-first":
-        found = _growth.t_first(X, k, guards, report=report)
+        found = _growth.t_first(X, k, rules, report=report)
     else:
-        found = _growth.diverse_growth(X, k, guards, report=report)
+        found = _growth.diverse_growth(X, k, rules, report=report)
     # The repair also cuts large groups, which other ways have done.
     falls_short = name == "repair" or asked.short(np.arange(len(X)), found).any()
     return asked.repair(found) if falls_short else found

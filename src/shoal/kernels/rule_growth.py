@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.kernels.growth import mean_present
-from shoal.kernels.guards import ALPHA, DISTINCT, ENTROPY, NOBODY, RECURSIVE, changed, gap, gather
 from shoal.kernels.index import PRESENT, take_out
 from shoal.kernels.jit import inner, kernel
+from shoal.kernels.rules import ALPHA, DISTINCT, ENTROPY, NOBODY, RECURSIVE, changed, gap, gather
 from shoal.kernels.search import furthest, into_order, search_near
 from shoal.kernels.sums import square_distance
 
@@ -22,57 +22,57 @@ FEW, MANY = 4, 64
 
 
 @inner
-def _misses(guards, members, size, trial, room):  # type: ignore[no-untyped-def]
+def _misses(rules, members, size, trial, room):  # type: ignore[no-untyped-def]
     """By how much a group misses its demands, all together."""
     total = 0.0
-    for g in range(guards.rules.shape[0]):
-        gather(guards.codes[g], members, size, trial)
-        total += gap(guards, g, trial, size, room)
+    for g in range(rules.kinds.shape[0]):
+        gather(rules.codes[g], members, size, trial)
+        total += gap(rules, g, trial, size, room)
     return total
 
 
 @inner
-def _needs(guards, g):  # type: ignore[no-untyped-def]
+def _needs(rules, g):  # type: ignore[no-untyped-def]
     """How many different values a group must have at least for demand g; 0 if none follows from it."""
-    rule, limit = guards.rules[g], guards.limits[g]
+    rule, limit = rules.kinds[g], rules.limits[g]
     if rule == DISTINCT or rule == ENTROPY:
         return np.int64(np.ceil(limit - 1e-6))
     if rule == RECURSIVE:
-        return np.int64(guards.extras[g])
+        return np.int64(rules.extras[g])
     return np.int64(np.ceil(1.0 / limit - 1e-6)) if rule == ALPHA and limit > 0 else np.int64(0)
 
 
 @inner
-def _is_new(guards, g, members, size, i):  # type: ignore[no-untyped-def]
+def _is_new(rules, g, members, size, i):  # type: ignore[no-untyped-def]
     """Whether record i has a known value of demand g that no member has."""
-    value = guards.codes[g, i]
+    value = rules.codes[g, i]
     for p in range(size):
-        if guards.codes[g, members[p]] == value:
+        if rules.codes[g, members[p]] == value:
             return False
     return value >= 0
 
 
 @inner
-def _swap_in(guards, ids, count, k, members, values, trial, room):  # type: ignore[no-untyped-def]
+def _swap_in(rules, ids, count, k, members, values, trial, room):  # type: ignore[no-untyped-def]
     """Choose k of the records `ids`, nearest first; the first one stays. Return k and what is missed."""
     for p in range(k):
         members[p] = ids[p]
-    missed = _misses(guards, members, k, trial, room)
+    missed = _misses(rules, members, k, trial, room)
     for p in range(k, count):
         if missed == 0.0:
             break
-        for g in range(guards.rules.shape[0]):
-            gather(guards.codes[g], members, k, values[g])
+        for g in range(rules.kinds.shape[0]):
+            gather(rules.codes[g], members, k, values[g])
         least, place = missed, 0
         for q in range(1, k):
             total = 0.0
-            for g in range(guards.rules.shape[0]):
-                came, gone = guards.codes[g, ids[p]], guards.codes[g, members[q]]
+            for g in range(rules.kinds.shape[0]):
+                came, gone = rules.codes[g, ids[p]], rules.codes[g, members[q]]
                 if came == gone:
-                    total += gap(guards, g, values[g], k, room)
+                    total += gap(rules, g, values[g], k, room)
                 else:
                     changed(values[g], k, gone, came, trial)
-                    total += gap(guards, g, trial, k, room)
+                    total += gap(rules, g, trial, k, room)
             if total < least:
                 least, place = total, q
         if place > 0:
@@ -82,7 +82,7 @@ def _swap_in(guards, ids, count, k, members, values, trial, room):  # type: igno
 
 
 @inner
-def _add(guards, ids, count, k, early, members, used, trial, room):  # type: ignore[no-untyped-def]
+def _add(rules, ids, count, k, early, members, used, trial, room):  # type: ignore[no-untyped-def]
     """Choose k of the records `ids`, nearest first, or some more; return their number and what is missed.
 
     `early` says whether the k records are to bring the values that are needed, instead of those that come after them.
@@ -93,11 +93,11 @@ def _add(guards, ids, count, k, early, members, used, trial, room):  # type: ign
     while size < k:
         # Who still must bring new values, and for which demand.
         most, lacking = 0, -1
-        for g in range(guards.rules.shape[0]):
-            wanted = _needs(guards, g)
+        for g in range(rules.kinds.shape[0]):
+            wanted = _needs(rules, g)
             if wanted > 0:
                 for p in range(size):
-                    wanted -= _is_new(guards, g, members, p, members[p])
+                    wanted -= _is_new(rules, g, members, p, members[p])
                 if wanted > most:
                     most, lacking = wanted, g
         pick = -1
@@ -105,7 +105,7 @@ def _add(guards, ids, count, k, early, members, used, trial, room):  # type: ign
             if not used[p]:
                 if pick < 0:
                     pick = p
-                if not early or lacking < 0 or most < k - size or _is_new(guards, lacking, members, size, ids[p]):
+                if not early or lacking < 0 or most < k - size or _is_new(rules, lacking, members, size, ids[p]):
                     pick = p
                     break
         used[pick] = True
@@ -113,13 +113,13 @@ def _add(guards, ids, count, k, early, members, used, trial, room):  # type: ign
         size += 1
         while start < count and used[start]:
             start += 1
-    missed = _misses(guards, members, size, trial, room)
+    missed = _misses(rules, members, size, trial, room)
     for p in range(start, count):
         if missed == 0.0 or size + 1 >= members.shape[0]:
             break
         if not used[p]:
             members[size] = ids[p]
-            less = _misses(guards, members, size + 1, trial, room)
+            less = _misses(rules, members, size + 1, trial, room)
             if less < missed:
                 missed = less
                 size += 1
@@ -127,12 +127,12 @@ def _add(guards, ids, count, k, early, members, used, trial, room):  # type: ign
 
 
 @inner
-def _add_cheaply(X, guards, ids, count, k, members, used, trial, room):  # type: ignore[no-untyped-def]
+def _add_cheaply(X, rules, ids, count, k, members, used, trial, room):  # type: ignore[no-untyped-def]
     """Do as `_add` does, early or late, whichever costs less for each record."""
     size, missed, least = np.int64(0), np.inf, np.inf
     kept = np.empty(members.shape[0], np.int64)
     for turn in range(2):
-        own, left = _add(guards, ids, count, k, turn == 0, members, used, trial, room)
+        own, left = _add(rules, ids, count, k, turn == 0, members, used, trial, room)
         cost = 0.0
         for p in range(own):
             for q in range(p):
@@ -148,12 +148,12 @@ def _add_cheaply(X, guards, ids, count, k, members, used, trial, room):  # type:
 
 
 @inner
-def _scarce(guards, left, remaining):  # type: ignore[no-untyped-def]
+def _scarce(rules, left, remaining):  # type: ignore[no-untyped-def]
     """The most frequent value left of the first demand, if groups must take of it lest too many are left; else NOBODY.
 
     So many groups are still to come as the value can be spread over, if each needs l different ones.
     """
-    wanted, value = _needs(guards, 0), 0
+    wanted, value = _needs(rules, 0), 0
     if wanted < 2:
         return np.int64(NOBODY)
     for v in range(left.shape[0]):
@@ -163,14 +163,14 @@ def _scarce(guards, left, remaining):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def grow_guarded(points, guards, labels, groups, left, k, way, steps, room):  # type: ignore[no-untyped-def]
+def grow_under_rules(points, rules, labels, groups, left, k, way, steps, room):  # type: ignore[no-untyped-def]
     """Grow groups while at least 2k records are left, at most `steps`; return how many groups there are.
 
     Parameters
     ----------
     points : Points
         The unassigned records, with their mean.
-    guards : Guards
+    rules : Rules
     labels : int64[n]
         Filled.
     groups : int
@@ -184,7 +184,7 @@ def grow_guarded(points, guards, labels, groups, left, k, way, steps, room):  # 
     mean, opposite, seed = np.empty(d), False, np.int64(-1)
     widest = min(n, MANY * k + 64)
     dist, ids, members = np.empty(widest), np.empty(widest, np.int64), np.empty(widest + 1, np.int64)
-    values, trial = np.empty((guards.rules.shape[0], widest + 1), np.int64), np.empty(widest + 2, np.int64)
+    values, trial = np.empty((rules.kinds.shape[0], widest + 1), np.int64), np.empty(widest + 2, np.int64)
     used = np.empty(widest, np.bool_)
     nobody = np.int64(-1)
     while points.state[PRESENT] >= 2 * k and steps > 0:
@@ -195,26 +195,26 @@ def grow_guarded(points, guards, labels, groups, left, k, way, steps, room):  # 
             mean_present(points, mean)
             seed = furthest(points, mean)[0]
         opposite = not opposite
-        value = _scarce(guards, left, points.state[PRESENT])
+        value = _scarce(rules, left, points.state[PRESENT])
         m = min(points.state[PRESENT], FEW * k + 16)
         while True:
             count = search_near(points, points.X[seed], m, seed, nobody, nobody, dist[1:], ids[1:], np.int64(0)) + 1
             into_order(dist[1:], ids[1:], count - 1)
             count = min(count, m)
             ids[0] = seed
-            if value != NOBODY and guards.codes[0, seed] != value:
+            if value != NOBODY and rules.codes[0, seed] != value:
                 # The nearest one with the value that is left too often comes first.
                 for p in range(1, count):
-                    if guards.codes[0, ids[p]] == value:
+                    if rules.codes[0, ids[p]] == value:
                         i = ids[p]
                         for q in range(p, 1, -1):
                             ids[q] = ids[q - 1]
                         ids[1] = i
                         break
             if way == SWAPPING:
-                size, missed = _swap_in(guards, ids, count, k, members, values, trial, room)
+                size, missed = _swap_in(rules, ids, count, k, members, values, trial, room)
             else:
-                size, missed = _add_cheaply(points.X, guards, ids, count, k, members, used, trial, room)
+                size, missed = _add_cheaply(points.X, rules, ids, count, k, members, used, trial, room)
             if missed == 0.0 or m >= min(points.state[PRESENT], widest - 1):
                 break
             m = min(4 * m, points.state[PRESENT], widest - 1)
@@ -226,7 +226,7 @@ def grow_guarded(points, guards, labels, groups, left, k, way, steps, room):  # 
             i = members[p]
             take_out(points, i)
             labels[i] = groups
-            if guards.codes[0, i] >= 0:
-                left[guards.codes[0, i]] -= 1
+            if rules.codes[0, i] >= 0:
+                left[rules.codes[0, i]] -= 1
         groups += 1
     return groups

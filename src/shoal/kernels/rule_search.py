@@ -1,6 +1,6 @@
 """Local search over partitions in which every group must satisfy demands on its sensitive values.
 
-A climb applies moves that gain (`shoal.kernels.guarded_moves`). A kick swaps a few records at any cost, or puts two
+A climb applies moves that gain (`shoal.kernels.rule_moves`). A kick swaps a few records at any cost, or puts two
 groups together and cuts them elsewhere; a climb follows, and the kick is taken back if nothing was gained. A group may
 have any number of records from k on: what is demanded may need more than 2k - 1.
 """
@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.kernels.guarded_moves import best_between, cut, may, takers
-from shoal.kernels.guards import values_of
 from shoal.kernels.jit import inner, kernel
 from shoal.kernels.moves import MOST_TAKERS, around, dissolve, enter, exchange, ruled
+from shoal.kernels.rule_moves import best_between, cut, may, takers
+from shoal.kernels.rules import values_of
 from shoal.kernels.search_state import DIRTY, NOW, draw, keep, push_number, save, settle, undo
 
 
 @inner
-def _climb(s, guards, k, w, reach, visits, step):  # type: ignore[no-untyped-def]
+def _climb(s, rules, k, w, reach, visits, step):  # type: ignore[no-untyped-def]
     """Look at groups on the stack, at most `visits`, and apply moves that gain; return how many visits are left.
 
     `step` says whether what was may be asked for again: else it is forgotten at once.
@@ -32,7 +32,7 @@ def _climb(s, guards, k, w, reach, visits, step):  # type: ignore[no-untyped-def
         code, place = ruled(s, A, A)
         if s.sizes[A] >= 2 * k and s.ruled[place] != code:
             made = w.ends[0] == A
-            if cut(s, guards, A, k, w):
+            if cut(s, rules, A, k, w):
                 if not step:
                     keep(s)
                 continue
@@ -47,16 +47,16 @@ def _climb(s, guards, k, w, reach, visits, step):  # type: ignore[no-untyped-def
             if s.ruled[place] == code:
                 continue
             if not sorted_too:
-                values_of(guards, s.members[A], s.sizes[A], w.values[0], w.sums[0])
+                values_of(rules, s.members[A], s.sizes[A], w.values[0], w.sums[0])
                 sorted_too = True
-            out, into = best_between(s, guards, A, B, k, w)
+            out, into = best_between(s, rules, A, B, k, w)
             if out < 0 and into < 0:
                 s.ruled[place] = code
                 continue
             exchange(s, A, B, out, into)
             moved = True
             break
-        if not moved and takers(s, guards, A, min(count, MOST_TAKERS), w):
+        if not moved and takers(s, rules, A, min(count, MOST_TAKERS), w):
             dissolve(s, A, w.found, w.takers)
         if not step:
             keep(s)
@@ -75,16 +75,16 @@ def _random_neighbour(s, A, reach):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _exchange(s, guards, A, w, reach):  # type: ignore[no-untyped-def]
+def _exchange(s, rules, A, w, reach):  # type: ignore[no-untyped-def]
     """Swap a few records of A for near ones of other groups, at any cost, as far as that is allowed."""
     done = False
     for _ in range(1 + int(draw(s.random) * 3)):
         i, j, there = _random_neighbour(s, A, reach)
         if there:
             B = s.labels[j]
-            values_of(guards, s.members[A], s.sizes[A], w.values[0], w.sums[0])
-            values_of(guards, s.members[B], s.sizes[B], w.values[1], w.sums[1])
-            if may(s, guards, w, A, B, i, j):
+            values_of(rules, s.members[A], s.sizes[A], w.values[0], w.sums[0])
+            values_of(rules, s.members[B], s.sizes[B], w.values[1], w.sums[1])
+            if may(s, rules, w, A, B, i, j):
                 exchange(s, A, B, i, j)
                 done = True
     return done
@@ -112,13 +112,13 @@ def _remake(s, A, w, reach):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def search(s, guards, k, w, reach, visits, steps):  # type: ignore[no-untyped-def]
+def search(s, rules, k, w, reach, visits, steps):  # type: ignore[no-untyped-def]
     """Climb from the groups on the stack, then kick.
 
     Parameters
     ----------
     s : State
-    guards : Guards
+    rules : Rules
     k : int
     w : Room
     reach : int
@@ -142,11 +142,11 @@ def search(s, guards, k, w, reach, visits, steps):  # type: ignore[no-untyped-de
             i, j = int(draw(s.random) * n), int(draw(s.random) * n)
             A = s.labels[i] if s.squares[i] >= s.squares[j] else s.labels[j]
             if draw(s.random) < 0.5:
-                done = _exchange(s, guards, A, w, reach)
+                done = _exchange(s, rules, A, w, reach)
             else:
                 done = _remake(s, A, w, reach)
         if done:
-            _climb(s, guards, k, w, reach, visits, step > 0)
+            _climb(s, rules, k, w, reach, visits, step > 0)
         if step == 0:
             keep(s)
             if s.counts[DIRTY] > 0:

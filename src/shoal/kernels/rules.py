@@ -27,14 +27,14 @@ SLACK = 1e-9
 WIDEST = 1e3
 
 
-class Guards(NamedTuple):
+class Rules(NamedTuple):
     """Demands on the sensitive values of every group.
 
     Attributes
     ----------
     codes : int64[g, n]
         For each demand, the value of each record; -1 where it is missing and that is not a value of its own.
-    rules : int64[g]
+    kinds : int64[g]
     limits : float64[g]
         What a group must have at least, or at most if less is better; rounding included.
     extras : float64[g]
@@ -51,7 +51,7 @@ class Guards(NamedTuple):
     """
 
     codes: Array
-    rules: Array
+    kinds: Array
     limits: Array
     extras: Array
     values: Array
@@ -69,9 +69,9 @@ class Desk(NamedTuple):
     below: Array
 
 
-def desk(guards: Guards, largest: int) -> Desk:
+def desk(rules: Rules, largest: int) -> Desk:
     """Return the room to work that groups of at most `largest` records need."""
-    return Desk(np.zeros(largest + 2, np.int64), np.zeros(int(guards.nodes.max()) + 1, np.int64))
+    return Desk(np.zeros(largest + 2, np.int64), np.zeros(int(rules.nodes.max()) + 1, np.int64))
 
 
 @inner
@@ -157,39 +157,39 @@ def _line(values, first, size, table, at, V):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _tree(values, size, guards, g, below):  # type: ignore[no-untyped-def]
+def _tree(values, size, rules, g, below):  # type: ignore[no-untyped-def]
     """Distance of the values and the table in a tree: half of what enters or leaves each node, times its weight.
 
     Nodes that the group does not reach are told by the sum of the table's shares over all nodes.
     """
-    at, links, nodes = guards.starts[g], guards.links[g], guards.nodes[g]
+    at, links, nodes = rules.starts[g], rules.links[g], rules.nodes[g]
     for p in range(size):
-        node = guards.tree[links + nodes + values[p]]
+        node = rules.tree[links + nodes + values[p]]
         while node >= 0:
             below[node] += 1
-            node = guards.tree[links + node]
-    twice = guards.table[at + 2 * nodes]
+            node = rules.tree[links + node]
+    twice = rules.table[at + 2 * nodes]
     for p in range(size):
-        node = guards.tree[links + nodes + values[p]]
+        node = rules.tree[links + nodes + values[p]]
         while node >= 0 and below[node] > 0:
-            whole = guards.table[at + nodes + node]
-            twice += guards.table[at + node] * (abs(below[node] / size - whole) - whole)
+            whole = rules.table[at + nodes + node]
+            twice += rules.table[at + node] * (abs(below[node] / size - whole) - whole)
             below[node] = 0
-            node = guards.tree[links + node]
+            node = rules.tree[links + node]
     return 0.5 * twice
 
 
 @inner
-def _likeness(values, size, guards, g):  # type: ignore[no-untyped-def]
+def _likeness(values, size, rules, g):  # type: ignore[no-untyped-def]
     """What compares the shares of single values with those in the table: EQUAL, DELTA, BETA and ENHANCED."""
-    rule, at, beta = guards.rules[g], guards.starts[g], guards.extras[g]
+    rule, at, beta = rules.kinds[g], rules.starts[g], rules.extras[g]
     found, p, kinds = 0.0, 0, 0
     while p < size:
         value, first = values[p], p
         while p < size and values[p] == value:
             p += 1
         kinds += 1
-        share, whole = (p - first) / size, guards.table[at + value]
+        share, whole = (p - first) / size, rules.table[at + value]
         if rule == EQUAL:
             found += max(0.0, share - whole)
         elif rule == DELTA:
@@ -197,13 +197,13 @@ def _likeness(values, size, guards, g):  # type: ignore[no-untyped-def]
         elif share > whole:
             gain = (share - whole) / whole
             found = max(found, gain if rule == BETA else gain / min(beta, -np.log(whole)))
-    return np.inf if rule == DELTA and kinds < guards.values[g] else found
+    return np.inf if rule == DELTA and kinds < rules.values[g] else found
 
 
 @inner
-def _diversity(values, first, size, guards, g, counts):  # type: ignore[no-untyped-def]
+def _diversity(values, first, size, rules, g, counts):  # type: ignore[no-untyped-def]
     """What looks at the known values of a group alone: DISTINCT, ENTROPY, RECURSIVE and ALPHA."""
-    rule, known = guards.rules[g], size - first
+    rule, known = rules.kinds[g], size - first
     runs, p, entropy, most = 0, first, 0.0, 0
     while p < size:
         value, start = values[p], p
@@ -220,118 +220,118 @@ def _diversity(values, first, size, guards, g, counts):  # type: ignore[no-untyp
         return np.exp(entropy) if runs > 0 else 0.0
     if rule == ALPHA:
         return most / known if known > 0 else 0.0
-    return _tail_ratio(counts, runs, np.int64(guards.extras[g])) if runs > 0 else np.inf
+    return _tail_ratio(counts, runs, np.int64(rules.extras[g])) if runs > 0 else np.inf
 
 
 @inner
-def measure(guards, g, values, size, room):  # type: ignore[no-untyped-def]
+def measure(rules, g, values, size, room):  # type: ignore[no-untyped-def]
     """What a group has of demand g, given its sorted values."""
-    rule, first = guards.rules[g], 0
+    rule, first = rules.kinds[g], 0
     if rule <= ALPHA or rule == LINE:
         while first < size and values[first] < 0:
             first += 1
     if rule == SIZE:
         return np.float64(size)
     if rule <= ALPHA:
-        return _diversity(values, first, size, guards, g, room.counts)
+        return _diversity(values, first, size, rules, g, room.counts)
     if rule == TREE:
-        return _tree(values, size, guards, g, room.below)
+        return _tree(values, size, rules, g, room.below)
     if rule != LINE:
-        return _likeness(values, size, guards, g)
-    at, V = guards.starts[g], guards.values[g]
-    whole, own = guards.table[at + 4 * V], first / size
+        return _likeness(values, size, rules, g)
+    at, V = rules.starts[g], rules.values[g]
+    whole, own = rules.table[at + 4 * V], first / size
     apart = abs(whole - own)
     if first < size and whole < 1.0:
-        apart += (1.0 - max(whole, own)) * _line(values, first, size, guards.table, at, V)
+        apart += (1.0 - max(whole, own)) * _line(values, first, size, rules.table, at, V)
     return apart
 
 
 @inner
-def holds(guards, g, values, size, room):  # type: ignore[no-untyped-def]
+def holds(rules, g, values, size, room):  # type: ignore[no-untyped-def]
     """Whether a group with these sorted values satisfies demand g."""
-    found = measure(guards, g, values, size, room)
-    return found >= guards.limits[g] if guards.rules[g] < RISING else found <= guards.limits[g]
+    found = measure(rules, g, values, size, room)
+    return found >= rules.limits[g] if rules.kinds[g] < RISING else found <= rules.limits[g]
 
 
 @inner
-def gap(guards, g, values, size, room):  # type: ignore[no-untyped-def]
+def gap(rules, g, values, size, room):  # type: ignore[no-untyped-def]
     """By how much a group with these sorted values misses demand g, as a part of it, at most WIDEST; 0 if it holds."""
-    found, limit = measure(guards, g, values, size, room), guards.limits[g]
-    if guards.rules[g] < RISING:
+    found, limit = measure(rules, g, values, size, room), rules.limits[g]
+    if rules.kinds[g] < RISING:
         return 0.0 if found >= limit else min(WIDEST, limit / found - 1.0 if found > 0 else WIDEST)
     return 0.0 if found <= limit else min(WIDEST, found / limit - 1.0 if limit > 0 else WIDEST * found)
 
 
 @inner
-def members_hold(guards, members, size, values, room):  # type: ignore[no-untyped-def]
+def members_hold(rules, members, size, values, room):  # type: ignore[no-untyped-def]
     """Whether a group of the first `size` members satisfies all demands; `values` is room for theirs."""
-    for g in range(guards.rules.shape[0]):
-        gather(guards.codes[g], members, size, values)
-        if not holds(guards, g, values, size, room):
+    for g in range(rules.kinds.shape[0]):
+        gather(rules.codes[g], members, size, values)
+        if not holds(rules, g, values, size, room):
             return False
     return True
 
 
 @inner
-def values_of(guards, members, size, values, sums):  # type: ignore[no-untyped-def]
+def values_of(rules, members, size, values, sums):  # type: ignore[no-untyped-def]
     """Fill int64[g, w] with the sorted values of a group, and float64[g, 2] with sums that `_too_far` asks for."""
-    for g in range(guards.rules.shape[0]):
-        gather(guards.codes[g], members, size, values[g])
+    for g in range(rules.kinds.shape[0]):
+        gather(rules.codes[g], members, size, values[g])
         sums[g, 0], sums[g, 1] = 0.0, 0.0
-        if guards.rules[g] == LINE:
-            at, V = guards.starts[g], guards.values[g]
+        if rules.kinds[g] == LINE:
+            at, V = rules.starts[g], rules.values[g]
             for p in range(size):
                 if values[g, p] >= 0:
-                    sums[g, 0] += guards.table[at + values[g, p]]
-                    sums[g, 1] += guards.table[at + 3 * V + values[g, p]]
+                    sums[g, 0] += rules.table[at + values[g, p]]
+                    sums[g, 1] += rules.table[at + 3 * V + values[g, p]]
 
 
 @inner
-def _too_far(guards, g, sums, size, gone, came):  # type: ignore[no-untyped-def]
+def _too_far(rules, g, sums, size, gone, came):  # type: ignore[no-untyped-def]
     """Whether a change takes the mean position, or the mean distance from the middle, too far from those of the table.
 
     Neither can be further away than the distance along the line: most changes are refused by this quick test.
     """
-    at, V = guards.starts[g], guards.values[g]
-    if guards.table[at + 4 * V] > 0:  # missing values are measured otherwise
+    at, V = rules.starts[g], rules.values[g]
+    if rules.table[at + 4 * V] > 0:  # missing values are measured otherwise
         return False
     for f in range(2):
         total, place, count = sums[g, f], at + 3 * V * f, size
         if gone != NOBODY:
-            total -= guards.table[place + gone]
+            total -= rules.table[place + gone]
             count -= 1
         if came != NOBODY:
-            total += guards.table[place + came]
+            total += rules.table[place + came]
             count += 1
-        if abs(total / count - guards.table[at + 4 * V + 1 + f]) > guards.limits[g] + SLACK:
+        if abs(total / count - rules.table[at + 4 * V + 1 + f]) > rules.limits[g] + SLACK:
             return True
     return False
 
 
 @inner
-def change_holds(guards, values, sums, size, gone, came, trial, room):  # type: ignore[no-untyped-def]
+def change_holds(rules, values, sums, size, gone, came, trial, room):  # type: ignore[no-untyped-def]
     """Whether a group still satisfies all demands after record `gone` left and `came` entered (-1: nobody).
 
     `values` and `sums` are those of `values_of`, `trial` is room.
     """
-    for g in range(guards.rules.shape[0]):
-        out = guards.codes[g, gone] if gone >= 0 else NOBODY
-        into = guards.codes[g, came] if came >= 0 else NOBODY
+    for g in range(rules.kinds.shape[0]):
+        out = rules.codes[g, gone] if gone >= 0 else NOBODY
+        into = rules.codes[g, came] if came >= 0 else NOBODY
         if out == into:
             continue
-        if guards.rules[g] == LINE and _too_far(guards, g, sums, size, out, into):
+        if rules.kinds[g] == LINE and _too_far(rules, g, sums, size, out, into):
             return False
-        if not holds(guards, g, trial, changed(values[g], size, out, into, trial), room):
+        if not holds(rules, g, trial, changed(values[g], size, out, into, trial), room):
             return False
     return True
 
 
 @kernel
-def measure_groups(guards, order, starts, room, found):  # type: ignore[no-untyped-def]
+def measure_groups(rules, order, starts, room, found):  # type: ignore[no-untyped-def]
     """Fill `found` float64[g, m] with what each group has: group j has order[starts[j] : starts[j + 1]] as members."""
     values = np.empty(room.counts.shape[0], np.int64)
     for j in range(starts.shape[0] - 1):
         size = starts[j + 1] - starts[j]
-        for g in range(guards.rules.shape[0]):
-            gather(guards.codes[g], order[starts[j] : starts[j + 1]], size, values)
-            found[g, j] = measure(guards, g, values, size, room)
+        for g in range(rules.kinds.shape[0]):
+            gather(rules.codes[g], order[starts[j] : starts[j + 1]], size, values)
+            found[g, j] = measure(rules, g, values, size, room)

@@ -1,4 +1,4 @@
-"""Local search among partitions that satisfy demands on sensitive values (see `shoal.kernels.guarded`)."""
+"""Local search among partitions that satisfy demands on sensitive values (see `shoal.kernels.rule_search`)."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from shoal.kernels import guarded as _guarded
-from shoal.kernels import guarded_moves as _moves
-from shoal.kernels import guards as _guards
+from shoal.kernels import rule_moves as _moves
+from shoal.kernels import rule_search as _kernel
+from shoal.kernels import rules as _rules
 from shoal.kernels import search_state as _state
 from shoal.partitioning.chains import new_state
 from shoal.partitioning.pool import Pool, numbered, squared_error
@@ -29,7 +29,7 @@ def search(
     X: Array,
     k: int,
     labels: Array,
-    guards: _guards.Guards,
+    rules: _rules.Rules,
     *,
     rng: np.random.Generator,
     kicks: int = KICKS,
@@ -45,7 +45,7 @@ def search(
     k : int
     labels : int64[n]
         Groups of at least k records that satisfy all demands.
-    guards : Guards
+    rules : Rules
     rng : Generator
     kicks : int
         For each group, but no more than `MOST_KICKS` in all.
@@ -70,7 +70,7 @@ def search(
     if not moving.any():
         return labels
     rows = np.flatnonzero(moving)
-    own = guards._replace(codes=np.ascontiguousarray(guards.codes[:, rows]))
+    own = rules._replace(codes=np.ascontiguousarray(rules.codes[:, rows]))
     found = _search(np.ascontiguousarray(X[rows]), k, numbered(labels[rows]), own, rng, kicks, until, n_jobs, report)
     result = labels.copy()
     result[rows] = found + len(sizes)
@@ -83,7 +83,7 @@ def _search(
     X: Array,
     k: int,
     labels: Array,
-    guards: _guards.Guards,
+    rules: _rules.Rules,
     rng: np.random.Generator,
     kicks: int,
     until: float,
@@ -96,9 +96,9 @@ def _search(
     near = neighbours(X, max(k, len(X) // groups), rng, n_jobs)
     keys = rng.integers(0, 2**64, len(X), dtype=np.uint64, endpoint=False)
     s = new_state(X, k, labels, near, keys, int(rng.integers(2**63)), width=width, spare=2)
-    w = _moves.room(guards, _guards.desk(guards, width), len(s.sizes), width, X.shape[1])
+    w = _moves.room(rules, _rules.desk(rules, width), len(s.sizes), width, X.shape[1])
     reach = s.near.shape[1]
-    while _guarded.search(s, guards, k, w, reach, AT_ONCE, 0) and time.perf_counter() < until:
+    while _kernel.search(s, rules, k, w, reach, AT_ONCE, 0) and time.perf_counter() < until:
         s.totals[_state.NOW] = s.costs.sum()
     steps = min(kicks * groups, MOST_KICKS)
     for done in range(0, steps, AT_ONCE):
@@ -106,7 +106,7 @@ def _search(
             break
         report(done / steps)
         s.totals[_state.NOW] = s.costs.sum()
-        _guarded.search(s, guards, k, w, reach, AT_ONCE, min(AT_ONCE, steps - done))
+        _kernel.search(s, rules, k, w, reach, AT_ONCE, min(AT_ONCE, steps - done))
     return numbered(s.labels)
 
 

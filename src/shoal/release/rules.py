@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shoal.kernels import guards as _guards
-from shoal.partitioning.guarded import Asked
+from shoal.kernels import rules as _rules
+from shoal.partitioning.enforcement import Asked
 from shoal.privacy.anonymity import KAnonymity
 from shoal.privacy.closeness import TCloseness
 from shoal.privacy.cuts import Short, mondrian
@@ -27,23 +27,23 @@ from shoal.tables.sensitive import grounded
 Array = np.ndarray[Any, Any]
 
 RULES: dict[type[Model], int] = {
-    KAnonymity: _guards.SIZE,
-    DistinctDiversity: _guards.DISTINCT,
-    PSensitive: _guards.DISTINCT,
-    EntropyDiversity: _guards.ENTROPY,
-    RecursiveDiversity: _guards.RECURSIVE,
-    AlphaFrequency: _guards.ALPHA,
-    DeltaDisclosure: _guards.DELTA,
-    BetaLikeness: _guards.BETA,
-    EnhancedBetaLikeness: _guards.ENHANCED,
+    KAnonymity: _rules.SIZE,
+    DistinctDiversity: _rules.DISTINCT,
+    PSensitive: _rules.DISTINCT,
+    EntropyDiversity: _rules.ENTROPY,
+    RecursiveDiversity: _rules.RECURSIVE,
+    AlphaFrequency: _rules.ALPHA,
+    DeltaDisclosure: _rules.DELTA,
+    BetaLikeness: _rules.BETA,
+    EnhancedBetaLikeness: _rules.ENHANCED,
 }
 """Models whose rule does not depend on how far values are from each other."""
 
 
-class _Guard(NamedTuple):
-    """One demand: rule, extra figure, codes, number of values, nodes, figures and links (see `Guards`)."""
+class _Rule(NamedTuple):
+    """One demand: kind, extra figure, codes, number of values, nodes, figures and links (see `Rules`)."""
 
-    rule: int
+    kind: int
     extra: float
     codes: Array
     values: int
@@ -81,29 +81,29 @@ def asked_of(
     def cuts(report: Progress) -> Array:
         return mondrian(X, k, falls_short, report)
 
-    return Asked(None if short is not None else guards_of(demands, rows), falls_short, repair, cuts)
+    return Asked(None if short is not None else rules_of(demands, rows), falls_short, repair, cuts)
 
 
-def guards_of(demands: Sequence[Demand], rows: Array | None = None) -> _guards.Guards | None:
+def rules_of(demands: Sequence[Demand], rows: Array | None = None) -> _rules.Rules | None:
     """Return demands as kernels take them, for some records of the table; None if there is no rule for one of them.
 
     The limits are closer to the wishes than those of the models, so that rounding never makes what a kernel allows
     what a model refuses.
     """
-    found = [_guard(demand) for demand in demands]
-    made = [guard for guard in found if guard is not None]
+    found = [_rule(demand) for demand in demands]
+    made = [rule for rule in found if rule is not None]
     if len(made) < len(found):
         return None
     limits = [_limit(demand.model) for demand in demands]
-    chosen = [guard.codes if rows is None else guard.codes[rows] for guard in made]
-    tables, trees = [guard.table for guard in made], [guard.tree for guard in made]
-    return _guards.Guards(
+    chosen = [rule.codes if rows is None else rule.codes[rows] for rule in made]
+    tables, trees = [rule.table for rule in made], [rule.tree for rule in made]
+    return _rules.Rules(
         codes=np.ascontiguousarray(np.stack(chosen), np.int64),
-        rules=np.array([guard.rule for guard in made]),
+        kinds=np.array([rule.kind for rule in made]),
         limits=np.array(limits, float),
-        extras=np.array([guard.extra for guard in made], float),
-        values=np.array([guard.values for guard in made]),
-        nodes=np.array([guard.nodes for guard in made]),
+        extras=np.array([rule.extra for rule in made], float),
+        values=np.array([rule.values for rule in made]),
+        nodes=np.array([rule.nodes for rule in made]),
         starts=np.cumsum([0, *map(len, tables[:-1])]),
         table=np.concatenate(tables),
         links=np.cumsum([0, *map(len, trees[:-1])]),
@@ -118,7 +118,7 @@ def _limit(model: Model) -> float:
     return model.wish - slack if model.rising else model.wish + slack
 
 
-def _guard(demand: Demand) -> _Guard | None:
+def _rule(demand: Demand) -> _Rule | None:
     """Return one demand as arrays, None if there is no rule for it."""
     model, sensitive = demand
     whole = np.bincount(sensitive.codes[sensitive.codes >= 0], minlength=sensitive.values)
@@ -131,13 +131,13 @@ def _guard(demand: Demand) -> _Guard | None:
             return _on_a_line(sensitive, whole, absent, ground)
         if isinstance(ground, Tree):
             return _in_a_tree(sensitive, whole, absent, ground)
-        return _compared(_guards.EQUAL, extra, sensitive, whole, absent)
+        return _compared(_rules.EQUAL, extra, sensitive, whole, absent)
     rule = RULES.get(type(model))
     if rule is None:
         return None
-    if rule in (_guards.DELTA, _guards.BETA, _guards.ENHANCED):
+    if rule in (_rules.DELTA, _rules.BETA, _rules.ENHANCED):
         return _compared(rule, extra, sensitive, whole, absent)
-    return _Guard(rule, extra, sensitive.codes, len(whole), 0, *nothing)
+    return _Rule(rule, extra, sensitive.codes, len(whole), 0, *nothing)
 
 
 def _with_missing(sensitive: Sensitive, whole: Array, absent: int) -> tuple[Array, Array]:
@@ -146,22 +146,22 @@ def _with_missing(sensitive: Sensitive, whole: Array, absent: int) -> tuple[Arra
     return np.where(sensitive.codes < 0, len(whole), sensitive.codes), counts / max(1, counts.sum())
 
 
-def _compared(rule: int, extra: float, sensitive: Sensitive, whole: Array, absent: int) -> _Guard:
+def _compared(rule: int, extra: float, sensitive: Sensitive, whole: Array, absent: int) -> _Rule:
     codes, shares = _with_missing(sensitive, whole, absent)
-    return _Guard(rule, extra, codes, int(np.count_nonzero(shares)), 0, shares, np.empty(0, np.int64))
+    return _Rule(rule, extra, codes, int(np.count_nonzero(shares)), 0, shares, np.empty(0, np.int64))
 
 
-def _on_a_line(sensitive: Sensitive, whole: Array, absent: int, line: Line) -> _Guard:
+def _on_a_line(sensitive: Sensitive, whole: Array, absent: int, line: Line) -> _Rule:
     reached = np.cumsum(whole) / max(1, whole.sum())
     areas = np.concatenate(([0.0], np.cumsum(reached[:-1] * np.diff(line.positions))))
     shares = whole / max(1, whole.sum())
     apart = np.abs(line.positions - line.positions[np.searchsorted(reached, 0.5)])
     figures = [absent / len(sensitive.codes), float(shares @ line.positions), float(shares @ apart)]
     table = np.concatenate([line.positions, reached, areas, apart, figures])
-    return _Guard(_guards.LINE, 0.0, sensitive.codes, len(whole), 0, table, np.empty(0, np.int64))
+    return _Rule(_rules.LINE, 0.0, sensitive.codes, len(whole), 0, table, np.empty(0, np.int64))
 
 
-def _in_a_tree(sensitive: Sensitive, whole: Array, absent: int, tree: Tree) -> _Guard:
+def _in_a_tree(sensitive: Sensitive, whole: Array, absent: int, tree: Tree) -> _Rule:
     """Missing is one more node, far from all others."""
     codes, shares = _with_missing(sensitive, whole, absent)
     parents, leaves = np.append(tree.parents, -1), np.append(tree.leaves, len(tree.parents))
@@ -171,4 +171,4 @@ def _in_a_tree(sensitive: Sensitive, whole: Array, absent: int, tree: Tree) -> _
         if parents[node] >= 0:
             below[parents[node]] += below[node]
     table = np.concatenate([weights, below, [float(weights @ below)]])
-    return _Guard(_guards.TREE, 0.0, codes, len(shares), len(parents), table, np.concatenate([parents, leaves]))
+    return _Rule(_rules.TREE, 0.0, codes, len(shares), len(parents), table, np.concatenate([parents, leaves]))

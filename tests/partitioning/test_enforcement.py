@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from invariants import check_partition
 from privacy.demand_strategies import SPECS, error, wishes
 from shoal.errors import DataError, OptionError
-from shoal.partitioning import guarded_growth
-from shoal.partitioning.guarded import WAYS, guarded
-from shoal.partitioning.guarded_search import search
+from shoal.partitioning import rule_growth
+from shoal.partitioning.enforcement import WAYS, enforce
+from shoal.partitioning.rule_search import search
 from shoal.privacy.demands import Demand, offending
 from shoal.privacy.models import model
-from shoal.release.guards import asked_of, guards_of
+from shoal.release.rules import asked_of, rules_of
 from shoal.tables.sensitive import Line, Sensitive, ranks
 
 CLOSENESS = tuple(spec for spec in SPECS if spec.startswith("t-closeness"))
@@ -36,8 +36,8 @@ def test_what_any_way_gives_is_accepted(case, local):
     X, k, demands, rows, labels = case
     asked = asked_of(X, k, demands, rows=rows)
     for way, one in WAYS.items():
-        if one.fits(asked.guards):
-            found = guarded(X, k, asked, way=way, labels=labels, search=local, rng=seeded())
+        if one.fits(asked.rules):
+            found = enforce(X, k, asked, way=way, labels=labels, search=local, rng=seeded())
             check_partition(found, len(X), k)
             assert not offending(found, demands, rows, X).any(), way
 
@@ -46,7 +46,7 @@ def test_what_any_way_gives_is_accepted(case, local):
 @settings(max_examples=20)
 def test_the_best_way_also_serves_models_without_a_kernel(case):
     X, k, demands, rows, labels = case
-    found = guarded(X, k, asked_of(X, k, demands, rows=rows), labels=labels, rng=seeded())
+    found = enforce(X, k, asked_of(X, k, demands, rows=rows), labels=labels, rng=seeded())
     check_partition(found, len(X), k)
     assert not offending(found, demands, rows, X).any()
 
@@ -57,11 +57,11 @@ def test_the_search_never_raises_the_error(case, seed):
     X, k, demands, rows, labels = case
     asked = asked_of(X, k, demands, rows=rows)
     start = asked.repair(labels)
-    found = search(X, k, start, asked.guards, rng=seeded(seed), kicks=5)
+    found = search(X, k, start, asked.rules, rng=seeded(seed), kicks=5)
     check_partition(found, len(X), k)
     assert not offending(found, demands, rows).any()
     assert error(X, found) <= error(X, start) * (1 + 1e-9)
-    climbed = search(X, k, start, asked.guards, rng=seeded(seed), kicks=0)
+    climbed = search(X, k, start, asked.rules, rng=seeded(seed), kicks=0)
     assert error(X, found) <= error(X, climbed) * (1 + 1e-9)
 
 
@@ -91,7 +91,7 @@ def test_where_the_search_ends_no_shift_or_swap_gains(seed, spec):
     asked = asked_of(X, k, demands)
     if asked.short(np.arange(12), np.zeros(12, np.int64)).any():
         return
-    found = search(X, k, asked.repair(np.arange(12) // 3), asked.guards, rng=rng, kicks=0)
+    found = search(X, k, asked.repair(np.arange(12) // 3), asked.rules, rng=rng, kicks=0)
     assert not plain_gains(X, found, k, lambda new: not offending(new, demands).any())
 
 
@@ -103,10 +103,10 @@ def test_the_search_makes_repaired_groups_tighter():
     demands = [Demand(model("t-closeness t=0.15"), Sensitive("income", order, 300, Line(ranks(300))))]
     asked = asked_of(X, k, demands)
     labels = np.arange(300) // 3
-    start = guarded(X, k, asked, way="repair", labels=labels, search=False, rng=seeded())
-    found = guarded(X, k, asked, way="repair", labels=labels, rng=seeded())
+    start = enforce(X, k, asked, way="repair", labels=labels, search=False, rng=seeded())
+    found = enforce(X, k, asked, way="repair", labels=labels, rng=seeded())
     assert error(X, found) < 0.7 * error(X, start)
-    best = guarded(X, k, asked, labels=labels, rng=seeded())
+    best = enforce(X, k, asked, labels=labels, rng=seeded())
     assert error(X, best) < 0.7 * error(X, start)
 
 
@@ -116,22 +116,22 @@ def test_threads_do_not_change_the_result_and_seeds_decide():
     demands = [Demand(model("entropy-diversity l=3"), Sensitive("disease", rng.integers(0, 6, 2500), 6))]
     asked, labels = asked_of(X, k, demands), np.arange(2500) // 5
     one, two, four = (
-        guarded(X, k, asked, way="repair", labels=labels, rng=seeded(seed), n_jobs=jobs)
+        enforce(X, k, asked, way="repair", labels=labels, rng=seeded(seed), n_jobs=jobs)
         for seed, jobs in ((7, 1), (7, 1), (7, 4))
     )
     np.testing.assert_array_equal(one, two)
     np.testing.assert_array_equal(one, four)
-    assert not np.array_equal(one, guarded(X, k, asked, way="repair", labels=labels, rng=seeded(8)))
+    assert not np.array_equal(one, enforce(X, k, asked, way="repair", labels=labels, rng=seeded(8)))
 
 
 def test_very_large_groups_stay_as_they_are(monkeypatch):
-    monkeypatch.setattr("shoal.partitioning.guarded_search.ROOM", 1)
+    monkeypatch.setattr("shoal.partitioning.rule_search.ROOM", 1)
     rng = seeded(4)
     X = rng.normal(size=(200, 2))
     labels = np.where(np.arange(200) < 150, 0, 1 + np.arange(200) // 5 % 5)
     demands = [Demand(model("distinct-diversity l=2"), Sensitive("disease", rng.integers(0, 4, 200), 4))]
     start = asked_of(X, 3, demands)
-    found = search(X, 3, labels, start.guards, rng=seeded(), kicks=5)
+    found = search(X, 3, labels, start.rules, rng=seeded(), kicks=5)
     assert len(set(found[:150].tolist())) == 1
     assert found[0] not in found[150:]
     assert not offending(found, demands).any()
@@ -147,8 +147,8 @@ def test_units_leave_repair_and_cuts_only():
 
     demands = [Demand(model("distinct-diversity l=2"), Sensitive("disease", rng.integers(0, 3, 60), 3))]
     asked = asked_of(X, 3, demands, short=short)
-    assert asked.guards is None
-    found = guarded(X, 3, asked, rng=seeded())
+    assert asked.rules is None
+    found = enforce(X, 3, asked, rng=seeded())
     assert not short(np.arange(60), found).any()
     assert not offending(found, demands).any()
 
@@ -157,9 +157,9 @@ def test_ways_are_refused_that_do_not_exist_or_do_not_suit():
     X = seeded().normal(size=(20, 2))
     asked = asked_of(X, 3, [Demand(model("distinct-diversity l=2"), Sensitive("disease", np.arange(20) % 3, 3))])
     with pytest.raises(OptionError, match="did you mean 't-first'"):
-        guarded(X, 3, asked, way="tfirst", rng=seeded())
+        enforce(X, 3, asked, way="tfirst", rng=seeded())
     with pytest.raises(OptionError, match="must suit"):
-        guarded(X, 3, asked, way="t-first", rng=seeded())
+        enforce(X, 3, asked, way="t-first", rng=seeded())
 
 
 @pytest.mark.parametrize("way", ["best", *WAYS])
@@ -170,7 +170,7 @@ def test_what_nobody_can_satisfy_is_refused_by_every_way(way):
     demands = [Demand(model(spec), Sensitive("disease", np.arange(24) // 12, 2)) for spec in specs]
     asked = asked_of(X, 3, demands, rows=rows)
     with pytest.raises(DataError, match="for all 12 records in one group"):
-        guarded(X, 3, asked, way=way, rng=seeded())
+        enforce(X, 3, asked, way=way, rng=seeded())
 
 
 # --- t first ---
@@ -179,9 +179,9 @@ def test_what_nobody_can_satisfy_is_refused_by_every_way(way):
 @pytest.mark.parametrize("n", [12, 60, 120, 720])
 @pytest.mark.parametrize("t", [0.02, 0.05, 0.1, 0.2, 0.3])
 def test_the_least_size_is_the_closed_form_where_there_are_no_ties(n, t):
-    guards = guards_of([Demand(model(f"t-closeness t={t}"), distinct_ranks(n, seeded()))])
+    rules = rules_of([Demand(model(f"t-closeness t={t}"), distinct_ranks(n, seeded()))])
     wanted = max(2, ceil(n / (2 * (n - 1) * t + 1) - 1e-6))
-    found = guarded_growth.least_size(2, guards)
+    found = rule_growth.least_size(2, rules)
     if n % wanted == 0:
         assert found == wanted
     # Stretches of different lengths may do with one record less, or need some more.
@@ -193,12 +193,12 @@ def test_the_least_size_is_the_closed_form_where_there_are_no_ties(n, t):
 def test_one_record_of_each_subset_is_within_the_bound(case):
     """Of subsets of equal size, any choice is close enough: so is one at random."""
     X, k, demands, _, _ = case
-    guards = guards_of(demands)
-    n = guards.codes.shape[1]
-    size = guarded_growth.least_size(k, guards)
+    rules = rules_of(demands)
+    n = rules.codes.shape[1]
+    size = rule_growth.least_size(k, rules)
     if n % size:
         return
-    order = guarded_growth.in_order(guards, 0)[0]
+    order = rule_growth.in_order(rules, 0)[0]
     rng = seeded(len(X))
     if demands[0].sensitive.codes.min() < 0:
         return  # missing values on a line are measured otherwise
@@ -213,10 +213,10 @@ def test_every_group_takes_of_every_subset(n):
     rng = seeded(6)
     X = rng.normal(size=(n, 2))
     demands = [Demand(model("t-closeness t=0.1"), distinct_ranks(n, rng))]
-    guards = guards_of(demands)
-    size = guarded_growth.least_size(3, guards)
-    labels = guarded_growth.t_first(X, 3, guards)
-    subset = np.searchsorted(guarded_growth.subsets(n, size), demands[0].sensitive.codes, side="right") - 1
+    rules = rules_of(demands)
+    size = rule_growth.least_size(3, rules)
+    labels = rule_growth.t_first(X, 3, rules)
+    subset = np.searchsorted(rule_growth.subsets(n, size), demands[0].sensitive.codes, side="right") - 1
     for g in range(labels.max() + 1):
         assert set(subset[labels == g].tolist()) == set(range(size))
     assert labels.min() == 0
@@ -230,7 +230,7 @@ def test_growth_takes_the_nearest_record_that_adds_diversity():
     """Two places with one value each: with l = 2 records must be paired across, and no value is left alone."""
     X = np.concatenate([np.zeros(30), np.ones(30)])[:, None] + np.linspace(0, 0.1, 60)[:, None]
     demands = [Demand(model("distinct-diversity l=2"), Sensitive("disease", np.arange(60) // 30, 2))]
-    labels = guarded_growth.diverse_growth(X, 2, guards_of(demands))
+    labels = rule_growth.diverse_growth(X, 2, rules_of(demands))
     assert not offending(labels, demands).any()
     assert labels.max() + 1 >= 25
 
@@ -239,6 +239,6 @@ def test_growth_with_nothing_to_look_after_is_mdav():
     from shoal.partitioning.maximum_distance import mdav
 
     X = seeded(9).normal(size=(400, 3))
-    guards = guards_of([Demand(model("distinct-diversity l=2"), distinct_ranks(400, seeded()))])
-    grown = guarded_growth.k_first(X, 4, guards)
+    rules = rules_of([Demand(model("distinct-diversity l=2"), distinct_ranks(400, seeded()))])
+    grown = rule_growth.k_first(X, 4, rules)
     assert error(X, grown) == pytest.approx(error(X, np.asarray(mdav(X, 4))), rel=0.02)

@@ -13,54 +13,54 @@ from typing import Any
 
 import numpy as np
 
-from shoal.kernels import guarded_growth as _growth
-from shoal.kernels import guards as _guards
-from shoal.kernels.guards import Guards
+from shoal.kernels import rule_growth as _growth
+from shoal.kernels import rules as _rules
+from shoal.kernels.rules import Rules
 from shoal.partitioning.pool import Pool, members, nearest_each
 from shoal.progress import Progress, silent
 
 Array = np.ndarray[Any, Any]
 
-CLOSENESS = (_guards.EQUAL, _guards.LINE, _guards.TREE)
+CLOSENESS = (_rules.EQUAL, _rules.LINE, _rules.TREE)
 # Calls of the kernel, between which progress is told and Ctrl-C is heard.
 CALLS = 50
 
 
-def closeness(guards: Guards) -> list[int]:
+def closeness(rules: Rules) -> list[int]:
     """Return the numbers of the demands that are t-closeness."""
-    return [g for g, rule in enumerate(guards.rules.tolist()) if rule in CLOSENESS]
+    return [g for g, rule in enumerate(rules.kinds.tolist()) if rule in CLOSENESS]
 
 
-def measured(guards: Guards, labels: Array) -> Array:
+def measured(rules: Rules, labels: Array) -> Array:
     """Return float64[g, m]: what each group has of each demand."""
     order, sizes = np.argsort(labels, kind="stable"), np.bincount(labels)
-    found = np.empty((len(guards.rules), len(sizes)))
+    found = np.empty((len(rules.kinds), len(sizes)))
     starts = np.concatenate(([0], np.cumsum(sizes)))
-    _guards.measure_groups(guards, order, starts, _guards.desk(guards, int(sizes.max())), found)
+    _rules.measure_groups(rules, order, starts, _rules.desk(rules, int(sizes.max())), found)
     return found
 
 
-def k_first(X: Array, k: int, guards: Guards, *, report: Progress = silent) -> Array:
+def k_first(X: Array, k: int, rules: Rules, *, report: Progress = silent) -> Array:
     """Grow groups of the k nearest records and swap others in until they are close to the table (algorithm 2)."""
-    return _grown(X, k, guards, _growth.SWAPPING, report)
+    return _grown(X, k, rules, _growth.SWAPPING, report)
 
 
-def diverse_growth(X: Array, k: int, guards: Guards, *, report: Progress = silent) -> Array:
+def diverse_growth(X: Array, k: int, rules: Rules, *, report: Progress = silent) -> Array:
     """Grow groups by the nearest record, and by the nearest one that adds diversity where it must be.
 
     Groups take of the most frequent value as long as there is more of it left than groups to come could use.
     """
-    return _grown(X, k, guards, _growth.ADDING, report)
+    return _grown(X, k, rules, _growth.ADDING, report)
 
 
-def _grown(X: Array, k: int, guards: Guards, way: int, report: Progress) -> Array:
+def _grown(X: Array, k: int, rules: Rules, way: int, report: Progress) -> Array:
     n = len(X)
     pool, labels, groups = Pool(X, means=True), np.full(n, -1, np.int64), 0
-    left = np.bincount(guards.codes[0][guards.codes[0] >= 0], minlength=1)
-    room = _guards.desk(guards, n)
+    left = np.bincount(rules.codes[0][rules.codes[0] >= 0], minlength=1)
+    room = _rules.desk(rules, n)
     while pool.count >= 2 * k:
         steps = max(1, n // (CALLS * k))
-        groups = int(_growth.grow_guarded(pool.points, guards, labels, groups, left, k, way, steps, room))
+        groups = int(_growth.grow_under_rules(pool.points, rules, labels, groups, left, k, way, steps, room))
         pool.tidy()
         report(1 - pool.count / n)
     rows = pool.rows()
@@ -79,16 +79,16 @@ def _nearest_groups(X: Array, labels: Array, rows: Array) -> Array:
     return nearest_each(means, np.ascontiguousarray(X[rows]), 1)[:, 0]
 
 
-def merging(X: Array, labels: Array, guards: Guards, *, report: Progress = silent) -> Array:
+def merging(X: Array, labels: Array, rules: Rules, *, report: Progress = silent) -> Array:
     """Merge the group furthest from the table with the nearest one, until all are close enough (algorithm 1).
 
     Demands other than t-closeness are left to the repair.
     """
-    asked = closeness(guards)
+    asked = closeness(rules)
     sizes = np.bincount(labels)
     means = np.column_stack([np.bincount(labels, x) / sizes for x in X.T])
     pool, rows = Pool(means, np.arange(len(sizes))), members(labels)
-    missed = np.max(measured(guards, labels)[asked] - guards.limits[asked, None], axis=0)
+    missed = np.max(measured(rules, labels)[asked] - rules.limits[asked, None], axis=0)
     offending = max(1, int((missed > 0).sum()))
     while pool.count > 1 and missed.max() > 0:
         worst = int(missed.argmax())
@@ -99,9 +99,9 @@ def merging(X: Array, labels: Array, guards: Guards, *, report: Progress = silen
         rows[nearest], rows[worst] = both, both[:0]
         means[nearest] = X[both].mean(axis=0)
         pool.add(np.array([nearest]))
-        found = np.empty((len(guards.rules), 1))
-        _guards.measure_groups(guards, both, np.array([0, len(both)]), _guards.desk(guards, len(both)), found)
-        missed[nearest], missed[worst] = np.max(found[asked, 0] - guards.limits[asked]), -np.inf
+        found = np.empty((len(rules.kinds), 1))
+        _rules.measure_groups(rules, both, np.array([0, len(both)]), _rules.desk(rules, len(both)), found)
+        missed[nearest], missed[worst] = np.max(found[asked, 0] - rules.limits[asked]), -np.inf
         report(1 - min(1.0, int((missed > 0).sum()) / offending))
     merged = np.empty(len(X), np.int64)
     for group, own in enumerate(rows):
@@ -112,15 +112,15 @@ def merging(X: Array, labels: Array, guards: Guards, *, report: Progress = silen
 # --- t first ---
 
 
-def t_first(X: Array, k: int, guards: Guards, *, report: Progress = silent) -> Array:
+def t_first(X: Array, k: int, rules: Rules, *, report: Progress = silent) -> Array:
     """Take the nearest record of each of k' subsets of similar sensitive values into every group (algorithm 3).
 
     The first demand of t-closeness decides. Where k' does not divide n, the subsets in the middle have one record more,
     which joins the group that takes its nearest neighbour there while there are too many of them.
     """
     n = len(X)
-    order = in_order(guards, closeness(guards)[0])[0]
-    size = least_size(k, guards)
+    order = in_order(rules, closeness(rules)[0])[0]
+    size = least_size(k, rules)
     count = n // size
     bounds = subsets(n, size)
     rows = [np.sort(order[start:stop]) for start, stop in pairwise(bounds)]
@@ -154,30 +154,30 @@ def subsets(n: int, size: int) -> Array:
     return np.concatenate(([0], np.cumsum(lengths)))
 
 
-def in_order(guards: Guards, g: int) -> tuple[Array, Array]:
+def in_order(rules: Rules, g: int) -> tuple[Array, Array]:
     """Return the records by sensitive value, and float64[n]: where each lies, or how far it is from the one before.
 
     On a line, missing values come first and where they are is the lowest value. Values of a tree are ordered so that
     those below the same node lie together; the distance of any two is the largest one between them. The same holds
     where all values are equally far apart.
     """
-    codes, rule, at, V = guards.codes[g], guards.rules[g], guards.starts[g], int(guards.values[g])
-    if rule == _guards.LINE:
+    codes, rule, at, V = rules.codes[g], rules.kinds[g], rules.starts[g], int(rules.values[g])
+    if rule == _rules.LINE:
         order = np.argsort(codes, kind="stable")
-        return order, guards.table[at : at + V][np.maximum(codes[order], 0)]
-    rank, height = (_depth_first(guards, g)) if rule == _guards.TREE else (np.arange(int(codes.max()) + 1), None)
+        return order, rules.table[at : at + V][np.maximum(codes[order], 0)]
+    rank, height = (_depth_first(rules, g)) if rule == _rules.TREE else (np.arange(int(codes.max()) + 1), None)
     order = np.argsort(rank[codes], kind="stable")
     same = np.diff(codes[order], prepend=codes[order[0]]) == 0
     steps = np.ones(len(codes)) if height is None else height[rank[codes[order]]]
     return order, np.where(same, 0.0, steps)
 
 
-def _depth_first(guards: Guards, g: int) -> tuple[Array, Array]:
+def _depth_first(rules: Rules, g: int) -> tuple[Array, Array]:
     """Return int64[v]: the rank of each value among the leaves; float64[v]: how high each meets the one before it."""
-    links, nodes, at = int(guards.links[g]), int(guards.nodes[g]), int(guards.starts[g])
-    parents = guards.tree[links : links + nodes]
-    leaves = guards.tree[links + nodes : links + nodes + int(guards.values[g])]
-    weights = guards.table[at : at + nodes]
+    links, nodes, at = int(rules.links[g]), int(rules.nodes[g]), int(rules.starts[g])
+    parents = rules.tree[links : links + nodes]
+    leaves = rules.tree[links + nodes : links + nodes + int(rules.values[g])]
+    weights = rules.table[at : at + nodes]
     paths = []
     for leaf in leaves.tolist():
         path = [leaf]
@@ -196,20 +196,20 @@ def _depth_first(guards: Guards, g: int) -> tuple[Array, Array]:
     return rank, height
 
 
-def least_size(k: int, guards: Guards) -> int:
+def least_size(k: int, rules: Rules) -> int:
     """Return the least k' from k on such that one record of each of k' subsets is close enough to the table.
 
     Of a subset, the record that stands for it is at most as far from all of it as its worst one: on a line one of the
     ends. The mean over the subsets bounds the distance of the group. For n different values in the order of their
     ranks this gives max(k, n / (2 (n - 1) t + 1)), rounded up, where that divides n (Soria-Comas et al., 2015).
     """
-    g = closeness(guards)[0]
-    limit = float(guards.limits[g])
-    order, places = in_order(guards, g)
+    g = closeness(rules)[0]
+    limit = float(rules.limits[g])
+    order, places = in_order(rules, g)
     n = len(order)
-    line = guards.rules[g] == _guards.LINE
+    line = rules.kinds[g] == _rules.LINE
     sums = np.concatenate(([0.0], np.cumsum(places)))
-    codes = guards.codes[g][order]
+    codes = rules.codes[g][order]
     size = min(k, n)
     while size < n and (_line_bound(places, sums, n, size) if line else _tree_bound(places, codes, n, size)) > limit:
         size += 1

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shoal.kernels.guards import LINE, SLACK, Desk, change_holds, members_hold, values_of
 from shoal.kernels.jit import inner
 from shoal.kernels.moves import MOST_TAKERS
+from shoal.kernels.rules import LINE, SLACK, Desk, change_holds, members_hold, values_of
 from shoal.kernels.search_state import EPSILON, FREE, dot, save, settle, square_apart, take_number
 
 Array = np.ndarray[Any, Any]
@@ -63,9 +63,9 @@ class Room(NamedTuple):
     desk: Desk
 
 
-def room(guards: Any, desk: Desk, r: int, w: int, d: int) -> Room:
+def room(rules: Any, desk: Desk, r: int, w: int, d: int) -> Room:
     """Return room for r groups of less than w records of d coordinates."""
-    g = len(guards.rules)
+    g = len(rules.kinds)
     return Room(
         u=np.empty(d),
         part=np.empty((1, d)),
@@ -88,44 +88,44 @@ def room(guards: Any, desk: Desk, r: int, w: int, d: int) -> Room:
 
 
 @inner
-def may(s, guards, w, A, B, out, into):  # type: ignore[no-untyped-def]
+def may(s, rules, w, A, B, out, into):  # type: ignore[no-untyped-def]
     """Whether A and B hold after `out` went from A to B and `into` from B to A (-1: none)."""
     for side in range(2):
         g, gone, came = (A, out, into) if side == 0 else (B, into, out)
-        if not change_holds(guards, w.values[side], w.sums[side], s.sizes[g], gone, came, w.trial, w.desk):
+        if not change_holds(rules, w.values[side], w.sums[side], s.sizes[g], gone, came, w.trial, w.desk):
             return False
     return True
 
 
 @inner
-def _window(s, guards, A, B, w):  # type: ignore[no-untyped-def]
+def _window(s, rules, A, B, w):  # type: ignore[no-untyped-def]
     """By how much the place of a record that comes to A may exceed that of the one it is swapped for: least and most.
 
     So far the mean place in both groups stays near that of the table, for the first demand along a line: a test
     of two numbers that refuses nearly all swaps which the demand refuses. `places` of both groups are filled.
     """
     lane = -1
-    for g in range(guards.rules.shape[0]):
-        if lane < 0 and guards.rules[g] == LINE and guards.table[guards.starts[g] + 4 * guards.values[g]] == 0:
+    for g in range(rules.kinds.shape[0]):
+        if lane < 0 and rules.kinds[g] == LINE and rules.table[rules.starts[g] + 4 * rules.values[g]] == 0:
             lane = g
     low, high = -np.inf, np.inf
     for side in range(2):
         G, total = A if side == 0 else B, 0.0
         size = s.sizes[G]
         for p in range(size):
-            v = guards.table[guards.starts[lane] + guards.codes[lane, s.members[G, p]]] if lane >= 0 else 0.0
+            v = rules.table[rules.starts[lane] + rules.codes[lane, s.members[G, p]]] if lane >= 0 else 0.0
             w.places[side, p] = v
             total += v
         if lane >= 0:
-            mean = guards.table[guards.starts[lane] + 4 * guards.values[lane] + 1]
-            least = size * (mean - guards.limits[lane] - SLACK) - total
-            most = size * (mean + guards.limits[lane] + SLACK) - total
+            mean = rules.table[rules.starts[lane] + 4 * rules.values[lane] + 1]
+            least = size * (mean - rules.limits[lane] - SLACK) - total
+            most = size * (mean + rules.limits[lane] + SLACK) - total
             low, high = (least, most) if side == 0 else (max(low, -most), min(high, -least))
     return low, high
 
 
 @inner
-def best_between(s, guards, A, B, k, w):  # type: ignore[no-untyped-def]
+def best_between(s, rules, A, B, k, w):  # type: ignore[no-untyped-def]
     """Find the best shift or swap between two groups that leaves both as demanded; the values of A are known.
 
     Returns
@@ -154,7 +154,7 @@ def best_between(s, guards, A, B, k, w):  # type: ignore[no-untyped-def]
     base, slope = (2.0 - h) * square, 2.0 - 2.0 * h
     swaps = swaps and base + slope * (low - high) - h * widest * widest < least
     known = False
-    lowest, highest = _window(s, guards, A, B, w)
+    lowest, highest = _window(s, rules, A, B, w)
     # Place -1 is that of nobody: then it is a shift.
     for p in range(-1, a):
         i = np.int64(s.members[A, p] if p >= 0 else -1)
@@ -178,15 +178,15 @@ def best_between(s, guards, A, B, k, w):  # type: ignore[no-untyped-def]
                 change = 2.0 * (square + w.behind[q] - w.ahead[p]) - h * square_apart(s.X, i, s.X, back)
             if change < least:
                 if not known:
-                    values_of(guards, s.members[B], b, w.values[1], w.sums[1])
+                    values_of(rules, s.members[B], b, w.values[1], w.sums[1])
                     known = True
-                if may(s, guards, w, A, B, i, back):
+                if may(s, rules, w, A, B, i, back):
                     least, out, into = change, i, back
     return out, into
 
 
 @inner
-def _arrange(s, guards, g, one, other, way, w):  # type: ignore[no-untyped-def]
+def _arrange(s, rules, g, one, other, way, w):  # type: ignore[no-untyped-def]
     """Put the members of a group into `order`, as a cut is to part them."""
     size, order, along = s.sizes[g], w.order, w.along
     for p in range(size):
@@ -198,7 +198,7 @@ def _arrange(s, guards, g, one, other, way, w):  # type: ignore[no-untyped-def]
             v -= square_apart(s.X, i, s.X, other)
         # Insertion: groups are small.
         q = p
-        code = guards.codes[0, i] if way == PAIRS else np.int64(0)
+        code = rules.codes[0, i] if way == PAIRS else np.int64(0)
         while q > 0 and (w.trial[q - 1] > code or (w.trial[q - 1] == code and along[q - 1] > v)):
             order[q], along[q], w.trial[q] = order[q - 1], along[q - 1], w.trial[q - 1]
             q -= 1
@@ -234,7 +234,7 @@ def _ends(s, g, w):  # type: ignore[no-untyped-def]
 
 
 @inner
-def cut(s, guards, g, k, w):  # type: ignore[no-untyped-def]
+def cut(s, rules, g, k, w):  # type: ignore[no-untyped-def]
     """Cut a group in two at the cheapest position that leaves both sides as demanded; return whether one does."""
     size, d, part = s.sizes[g], s.X.shape[1], w.part
     one, other = _ends(s, g, w)
@@ -242,7 +242,7 @@ def cut(s, guards, g, k, w):  # type: ignore[no-untyped-def]
         return False
     most, left = -1.0, np.int64(0)
     for way in range(WAYS):
-        _arrange(s, guards, g, one, other, way, w)
+        _arrange(s, rules, g, one, other, way, w)
         for j in range(d):
             part[0, j] = 0.0
         for a in range(1, size - k + 1):
@@ -254,7 +254,7 @@ def cut(s, guards, g, k, w):  # type: ignore[no-untyped-def]
             good = gain > most
             for side in range(2):
                 low, high = (0, a) if side == 0 else (a, size)
-                good = good and members_hold(guards, w.order[low:high], high - low, w.trial, w.desk)
+                good = good and members_hold(rules, w.order[low:high], high - low, w.trial, w.desk)
             if good:
                 most, left = gain, np.int64(a)
                 for p in range(size):
@@ -275,7 +275,7 @@ def cut(s, guards, g, k, w):  # type: ignore[no-untyped-def]
 
 
 @inner
-def takers(s, guards, A, count, w):  # type: ignore[no-untyped-def]
+def takers(s, rules, A, count, w):  # type: ignore[no-untyped-def]
     """Find who would take the records of A, one by one; return whether dissolving A pays and is allowed."""
     gain, found, most = s.costs[A], w.found, w.along.shape[0] - 1
     for p in range(s.sizes[A]):
@@ -305,7 +305,7 @@ def takers(s, guards, A, count, w):  # type: ignore[no-untyped-def]
                         least, at = change, t
             if at < 0 or gain - least <= s.totals[EPSILON]:
                 return False
-            if _takes(s, guards, A, p, at, w):
+            if _takes(s, rules, A, p, at, w):
                 taker = at
                 break
             before = least
@@ -320,7 +320,7 @@ def takers(s, guards, A, count, w):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _takes(s, guards, A, p, at, w):  # type: ignore[no-untyped-def]
+def _takes(s, rules, A, p, at, w):  # type: ignore[no-untyped-def]
     """Whether a group around A holds with member p of A and those before it that it takes."""
     B, size = w.found[at], s.sizes[w.found[at]]
     for q in range(size):
@@ -329,4 +329,4 @@ def _takes(s, guards, A, p, at, w):  # type: ignore[no-untyped-def]
         if q == p or w.takers[q] == at:
             w.order[size] = s.members[A, q]
             size += 1
-    return members_hold(guards, w.order, size, w.trial, w.desk)
+    return members_hold(rules, w.order, size, w.trial, w.desk)

@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from privacy.demand_strategies import SPECS, random_labels, random_sensitive
-from shoal.kernels import guards as kernels
+from shoal.kernels import rules as kernels
 from shoal.privacy.demands import Demand, spectra
 from shoal.privacy.models import model
-from shoal.release.guards import guards_of
+from shoal.release.rules import rules_of
 from shoal.tables.sensitive import Sensitive
 
 
@@ -26,21 +26,21 @@ def attributes(draw):
 def test_measures_are_those_of_the_models(case):
     sensitive, labels, _ = case
     demands = [Demand(model(spec), sensitive) for spec in SPECS]
-    guards = guards_of(demands)
+    rules = rules_of(demands)
     order, sizes = np.argsort(labels, kind="stable"), np.bincount(labels)
     found = np.empty((len(demands), len(sizes)))
-    desk = kernels.desk(guards, len(labels))
-    kernels.measure_groups(guards, order, np.concatenate(([0], np.cumsum(sizes))), desk, found)
+    desk = kernels.desk(rules, len(labels))
+    kernels.measure_groups(rules, order, np.concatenate(([0], np.cumsum(sizes))), desk, found)
     for own, spectrum, demand in zip(found, spectra(labels, demands), demands, strict=True):
         np.testing.assert_allclose(own, demand.model.measure(spectrum), rtol=0, atol=1e-12, err_msg=str(demand.model))
     assert not desk.below.any()
 
 
 @numba.njit
-def change_and_check(guards, members, size, gone, came, room, values, sums, trial):
+def change_and_check(rules, members, size, gone, came, room, values, sums, trial):
     """Whether a change is allowed, by the quick way and from scratch."""
-    kernels.values_of(guards, members, size, values, sums)
-    quick = kernels.change_holds(guards, values, sums, size, gone, came, trial, room)
+    kernels.values_of(rules, members, size, values, sums)
+    quick = kernels.change_holds(rules, values, sums, size, gone, came, trial, room)
     new, count = np.empty(size + 1, np.int64), 0
     for p in range(size):
         if members[p] != gone:
@@ -49,7 +49,7 @@ def change_and_check(guards, members, size, gone, came, room, values, sums, tria
     if came >= 0:
         new[count] = came
         count += 1
-    return quick, kernels.members_hold(guards, new, count, trial, room)
+    return quick, kernels.members_hold(rules, new, count, trial, room)
 
 
 @given(attributes(), st.sampled_from([0.02, 0.1, 0.3]))
@@ -65,11 +65,11 @@ def test_changes_are_allowed_by_the_quick_way_as_from_scratch(case, t):
     gone = int(rng.choice(members)) if size > 1 else -1
     for out, into in ((gone, came), (-1, came), (gone, -1)):
         for asked in (demands[:1], demands[1:]):  # where both are asked, one that held before may be skipped
-            guards = guards_of(asked)
+            rules = rules_of(asked)
             values, sums = np.empty((1, n + 2), np.int64), np.empty((1, 2))
-            room, trial = kernels.desk(guards, n + 2), np.empty(n + 2, np.int64)
-            same = out >= 0 and into >= 0 and guards.codes[0, out] == guards.codes[0, into]
-            quick, slow = change_and_check(guards, members, size, out, into, room, values, sums, trial)
+            room, trial = kernels.desk(rules, n + 2), np.empty(n + 2, np.int64)
+            same = out >= 0 and into >= 0 and rules.codes[0, out] == rules.codes[0, into]
+            quick, slow = change_and_check(rules, members, size, out, into, room, values, sums, trial)
             assert quick == (True if same else slow) or (out < 0 and into < 0)
 
 
@@ -78,7 +78,7 @@ def test_limits_are_inside_the_wishes():
     sensitive = Sensitive("disease", np.array([0, 0, 1, 1, 2, 2]), 3)
     for spec in SPECS:
         one = model(spec)
-        limit = guards_of([Demand(one, sensitive)]).limits[0]
+        limit = rules_of([Demand(one, sensitive)]).limits[0]
         assert one.allows(np.array([limit]))[0]
         inside = one.wish if one.name != "recursive-diversity" else one.wish - 1e-6
         assert inside >= limit if one.rising else inside <= limit
