@@ -1,4 +1,7 @@
-"""The scikit-learn estimator."""
+"""The scikit-learn estimator: standardise, partition, publish group means.
+
+To add a parameter, store it untouched in ``__init__`` and check it in ``fit``.
+"""
 
 from __future__ import annotations
 

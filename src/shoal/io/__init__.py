@@ -2,6 +2,8 @@
 
 :func:`read` gives a :class:`Source`; :func:`write` writes beside, re-reads what lies on the disk, has it
 checked, and only then gives it its name. Packages are loaded when a format that needs them is used.
+
+To add a format, write a module with ``read`` and ``write`` and one line in `formats`.
 """
 
 from __future__ import annotations

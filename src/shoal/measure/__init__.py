@@ -1,4 +1,8 @@
-"""What a partition costs: information loss, how far that is from the least possible, sizes of groups, other units."""
+"""What a partition costs: information loss, how far it is from the least possible, group sizes, utility.
+
+To add a measure, write a function of values or labels here; releases show it once `shoal.release` puts it into
+`Utility`.
+"""
 
 from shoal.measure.bounds import gap, lower_bound
 from shoal.measure.loss import information_loss, sse, sst
