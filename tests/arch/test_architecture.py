@@ -190,27 +190,16 @@ def test_the_check_of_imports_sees_what_it_should(where, text):
 
 
 def fresh(code):
-    """Run code in a fresh interpreter; return the seconds it took and the heavy packages it loaded."""
-    script = (
-        "import json, sys, time\n"
-        "start = time.perf_counter()\n"
-        f"{code}\n"
-        "seconds = time.perf_counter() - start\n"
-        f"print(json.dumps([seconds, [name for name in {HEAVY!r} if name in sys.modules]]))\n"
-    )
+    """Run code in a fresh interpreter; return the heavy packages it loaded."""
+    script = f"{code}\nimport json, sys\nprint(json.dumps([name for name in {HEAVY!r} if name in sys.modules]))\n"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
-
-
-def test_import_is_quick_and_light():
-    runs = [fresh("import shoal") for _ in range(3)]
-    assert min(seconds for seconds, _ in runs) < 0.5
-    assert runs[0][1] == []
 
 
 @pytest.mark.parametrize(
     "code",
     [
+        "import shoal",
         "import shoal; shoal.methods()",
         "import shoal; dir(shoal); shoal.ShoalError",
         "import shoal; shoal.datasets.sim_u(0)",
@@ -219,16 +208,16 @@ def test_import_is_quick_and_light():
     ],
 )
 def test_what_needs_no_kernel_loads_nothing_heavy(code):
-    assert fresh(code)[1] == []
+    assert fresh(code) == []
 
 
 def test_reading_the_estimator_does_not_load_numba():
-    assert "numba" not in fresh("import shoal; shoal.Microaggregator(k=3)")[1]
+    assert "numba" not in fresh("import shoal; shoal.Microaggregator(k=3)")
 
 
 def test_bad_input_is_refused_before_numba_is_loaded():
     code = "import shoal\ntry:\n    shoal.partition([[1.0], [2.0]], k=3)\nexcept shoal.ShoalError:\n    pass"
-    assert "numba" not in fresh(code)[1]
+    assert "numba" not in fresh(code)
 
 
 # --- how modules are written ---

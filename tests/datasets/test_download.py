@@ -3,7 +3,6 @@
 import gzip
 import os
 import threading
-import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
@@ -169,10 +168,8 @@ def test_a_failed_download_is_refused_and_leaves_nothing(table, tmp_path, monkey
     monkeypatch.setattr(_transfer, "_WAIT", 0.2)
     monkeypatch.setattr(_transfer, "_DEADLINE", 0.3)
     monkeypatch.setattr(_transfer, "LARGEST", 1000)
-    start = time.monotonic()
     with pytest.raises(DatasetNotFoundError) as caught:
         table(path)
-    assert time.monotonic() - start < 3
     assert f"The download of 'tiny' must give the published table. Got {reason} from http://" in str(caught.value)
     assert "nothing was kept" in str(caught.value)
     assert "2.75" not in str(caught.value)
