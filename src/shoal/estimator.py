@@ -174,7 +174,7 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         job = resolve(self.method, self.options or {}, self.refine, self.time_limit, shape, k)
         self.labels_ = run(compared, k, job, rng, n_jobs, self.progress)
         self.method_ = job.method.name
-        self.cluster_centers_ = group_means(data, self.labels_)
+        self.cluster_centers_ = _exact_means(data, self.labels_)
         self.information_loss_ = information_loss(compared, self.labels_)
         self._bound(compared, k, optimal=job.method.optimal)
         return np.asarray(given)
@@ -205,8 +205,8 @@ def standardized(X: Array) -> Array:
     return np.ascontiguousarray((scaled - scaled.mean(axis=0)) / deviation)
 
 
-def group_means(X: Array, labels: Array) -> Array:
-    """Return the mean of each group: float64[g, d]."""
+def _exact_means(X: Array, labels: Array) -> Array:
+    """Return the mean of each group, from exact sums and within the range of the group: float64[g, d]."""
     from shoal.kernels.groups import all_means
 
     powers = _powers(X)

@@ -29,6 +29,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from shoal.arrays import group_means
 from shoal.kernels.growth import mdav_plainly
 from shoal.partitioning.bounds import neighbour_bound
 from shoal.partitioning.chains import Budget, field
@@ -311,7 +312,7 @@ def cut_in_regions(X: Array, labels: Array, rng: Generator) -> list[Array]:
     """Cut a table into at least REGIONS regions of at most REGION records, without cutting groups: rows of each."""
     sizes = np.bincount(labels)
     most = min(REGION, len(X) // REGIONS * 5 // 4)
-    means = np.column_stack([np.bincount(labels, column) / sizes for column in X.T])
+    means = group_means(X, labels)
     order = np.argsort(labels, kind="stable")
     bounds = np.concatenate([[0], np.cumsum(sizes)])
     large, regions = [np.arange(len(sizes))], []
