@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import validate_data
 
+from shoal.arrays import Array
 from shoal.errors import OptionError
 from shoal.measure.bounds import gap
 from shoal.measure.certificates import certificate
@@ -18,8 +19,6 @@ from shoal.measure.loss import information_loss
 from shoal.partitioning import door
 from shoal.partitioning.run import generator, resolve, run
 from shoal.progress import Progress
-
-Array = np.ndarray[Any, Any]
 
 
 class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]

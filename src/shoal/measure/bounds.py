@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.errors import DataError, OptionError
 from shoal.partitioning import door
 from shoal.progress import Progress, throttled
-
-Array = np.ndarray[Any, Any]
 
 EFFORTS = ("quick", "lp", "centres")
 PATIENCE = 300.0

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import logging
-from typing import Any
 
-import numpy as np
-
+from shoal.arrays import Array
 from shoal.measure.bounds import lower_bound
 from shoal.progress import Progress
-
-Array = np.ndarray[Any, Any]
 
 log = logging.getLogger("shoal")
 

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.partitioning import door
-
-Array = np.ndarray[Any, Any]
 
 
 def sse(X: Any, labels: Any) -> float:

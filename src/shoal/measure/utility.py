@@ -16,14 +16,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.errors import DataError, OptionError, near_names
 from shoal.partitioning import door
 from shoal.tables import columns as _columns
 from shoal.tables.frames import to_arrow
 from shoal.tables.hierarchy import Hierarchy
 from shoal.tables.values import Codes, Groups, Numbers, grouped
-
-Array = np.ndarray[Any, Any]
 
 
 class Penalty(NamedTuple):

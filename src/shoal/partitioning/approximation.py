@@ -44,17 +44,17 @@ optimum. Splitting by MDAV never raises the cost. Together:
 from __future__ import annotations
 
 import heapq
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.kernels.trees import cut_tree
 from shoal.partitioning.maximum_distance import mdav
 from shoal.partitioning.memory import require
 from shoal.partitioning.pool import Pool, members
 from shoal.progress import Progress, part, silent
 
-Array = np.ndarray[Any, Any]
 NONE = -1
 
 

@@ -14,10 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.kernels import pricing as _pricing
 from shoal.partitioning.cover_cuts import Cuts, membership
-
-Array = np.ndarray[Any, Any]
 
 
 class Solved(NamedTuple):

@@ -21,10 +21,11 @@ from __future__ import annotations
 
 import logging
 import time
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.kernels import pricing as _pricing
 from shoal.partitioning.cover_cuts import separate
 from shoal.partitioning.cover_prices import Effort, Listed, Prices, Pricing
@@ -33,8 +34,6 @@ from shoal.partitioning.lloyd import ona_star
 from shoal.partitioning.maximum_distance import mdav_star
 from shoal.partitioning.pool import Pool, members, numbered, total_cost
 from shoal.progress import Progress, silent
-
-Array = np.ndarray[Any, Any]
 
 log = logging.getLogger("shoal")
 

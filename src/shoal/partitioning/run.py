@@ -8,13 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.errors import DataError, OptionError, ShoalError
 from shoal.partitioning import door
 from shoal.partitioning.choice import choose
 from shoal.partitioning.registry import Method, Refinement, find, find_refinement
 from shoal.progress import Progress, part, throttled
-
-Array = np.ndarray[Any, Any]
 
 log = logging.getLogger("shoal")
 

@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.errors import DataError, OptionError
 from shoal.tables import texts
 from shoal.tables.texts import Writing
 from shoal.tables.values import Chosen, Codes, Computed, Numbers, Places, Rows, Values
-
-Array = np.ndarray[Any, Any]
 
 # Larger integers are not told apart in double precision, and larger numbers overflow when squared.
 LARGEST_INTEGER = 2**53

@@ -29,9 +29,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.errors import DataError, OptionError, TooLargeError, near_names
 from shoal.tables.hierarchy import Hierarchy
-from shoal.tables.sums import Array, exact_sum, power_above
+from shoal.tables.sums import exact_sum, power_above
 from shoal.tables.values import Codes, Numbers, Places, Values
 
 FORMS: dict[str, type[Numbers] | type[Codes] | type[Places]] = {

@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
+from shoal.arrays import Array
 from shoal.errors import DataError
-
-Array = np.ndarray[Any, Any]
 
 # The types of pandas that hold missing values, for those that do not.
 NULLABLE = {

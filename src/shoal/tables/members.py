@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.errors import DataError
-from shoal.tables.sums import Array, power_above
+from shoal.tables.sums import power_above
 from shoal.tables.values import Groups
 
 _BITS = 50  # sums of integer weights stay below 2**_BITS, where double precision is exact

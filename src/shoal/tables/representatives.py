@@ -19,11 +19,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.errors import DataError, OptionError, near_names
 from shoal.tables.embedding import check_kind, unit_vectors
 from shoal.tables.hierarchy import Hierarchy
 from shoal.tables.members import Members, checked_weights, present_members
-from shoal.tables.sums import Array, power_above, segment_sums
+from shoal.tables.sums import power_above, segment_sums
 from shoal.tables.values import Chosen, Codes, Computed, Groups, Places, Rows, Texts, Values
 
 SUPPRESSED = "*"

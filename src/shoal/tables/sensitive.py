@@ -7,12 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.errors import DataError, OptionError, near_names
 from shoal.tables import columns as _columns
 from shoal.tables.hierarchy import Hierarchy
 from shoal.tables.values import Codes, Numbers, Values
-
-Array = np.ndarray[Any, Any]
 
 GROUNDS = ("auto", "equal", "ordered", "numeric")
 KINDS = ("continuous", "integer", "ordinal", "nominal", "hierarchical", "boolean", "date", "datetime")

@@ -6,11 +6,9 @@ table in another order of its rows has the same means, to the bit.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-Array = np.ndarray[Any, Any]
+from shoal.arrays import Array
 
 _PART = 2.0**31
 

@@ -14,9 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.errors import DataError
-
-Array = np.ndarray[Any, Any]
 
 LEADING_ZERO = r"^[+-]?0\d"
 DIGITS = r"^[+-]?\d+$"
