@@ -201,7 +201,7 @@ def test_auto_searches_as_long_as_it_pays_and_no_longer():
 @pytest.mark.parametrize(("d", "k"), [(2, 2), (10, 5), (40, 30)])
 def test_what_auto_chooses_fits_into_the_time_by_its_own_estimates(n, d, k, seconds):
     chosen = choose(n, d, k, seconds)
-    limit = choice.PATIENCE if seconds is None else seconds
+    limit = choice.DEFAULT_SECONDS if seconds is None else seconds
     once = choice.ONA_STAR_SECONDS * n**1.5 * d
     if chosen.method == "anytime":
         kick = choice.KICK_SECONDS * k**1.6 * (d + 8)

@@ -13,8 +13,10 @@ from shoal.partitioning import door
 from shoal.progress import Progress, throttled
 
 EFFORTS = ("quick", "lp", "centres")
-PATIENCE = 300.0
-ROUNDING = 1e-28
+# Time limit of the linear programme if none is given.
+LOWER_BOUND_SECONDS = 300.0
+# A share of the total up to this is rounding: the mean of equal records need not be exactly equal to them.
+NEGLIGIBLE_SHARE = 1e-28
 
 
 def lower_bound(
@@ -68,7 +70,7 @@ def lower_bound(
     X = door.coordinates(X, "lower_bound")
     k = door.group_size(k, len(X), "lower_bound")
     n_jobs = door.threads(n_jobs, "lower_bound")
-    seconds = PATIENCE if time_limit is None else door.seconds(time_limit, "lower_bound")
+    seconds = LOWER_BOUND_SECONDS if time_limit is None else door.seconds(time_limit, "lower_bound")
     report = throttled(door.reporter(progress, "lower_bound"))
     if effort not in EFFORTS:
         raise OptionError(f"The 'effort' option of lower_bound must be 'quick', 'lp' or 'centres'. Got {effort!r}.")
@@ -99,8 +101,7 @@ def _share(X: Array, k: int, effort: str, labels: Array | None, seconds: float, 
         # Stopped early, prices may be lower than those of the neighbours by the margin for rounding.
         found = max(bounds.covering_bound(X, k, labels, seconds, report), bounds.neighbour_bound(X, k, n_jobs))
     share = found / cost_of(X, np.arange(len(X)))
-    # Of equal records the mean is equal only up to rounding.
-    return min(1.0, share) if share > ROUNDING else 0.0
+    return min(1.0, share) if share > NEGLIGIBLE_SHARE else 0.0
 
 
 def _scaled(X: Array) -> Array:

@@ -12,8 +12,8 @@ log = logging.getLogger("shoal")
 
 # Seconds of one core for each n^1.5 d of the quick bound, on ordinary tables.
 QUICK_SECONDS = 2e-8
-# Nobody asked for more than a hint of how good the groups are.
-PATIENCE = 10.0
+# Time limits if none is given: a hint of how good the groups are should cost little.
+CERTIFICATE_SECONDS = 10.0
 LP_SECONDS = 60.0
 
 
@@ -46,9 +46,9 @@ def certificate(
     n_jobs : int or None
     progress : callable or None
     """
-    seconds = time_limit if time_limit is not None else LP_SECONDS if effort == "lp" else PATIENCE
+    seconds = time_limit if time_limit is not None else LP_SECONDS if effort == "lp" else CERTIFICATE_SECONDS
     n, d = X.shape
-    if not affordable(n, d, max(seconds, PATIENCE)):
+    if not affordable(n, d, max(seconds, CERTIFICATE_SECONDS)):
         log.info("no lower bound: %d records in %d coordinates are too many for %g s", n, d, seconds)
         return None
     known = labels if effort == "lp" else None

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 
 # What is computed in floating point may miss a wish by rounding: 2 equally frequent values have entropy log 2.
-ROUNDING = 1e-9
+TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Promise(ABC):
 
     def allows(self, measured: Array) -> Array:
         """Return bool[m]: whether what groups have is enough."""
-        slack = ROUNDING * max(1.0, abs(self.wish))
+        slack = TOLERANCE * max(1.0, abs(self.wish))
         enough: Array = measured >= self.wish - slack if self.rising else measured <= self.wish + slack
         return enough
 

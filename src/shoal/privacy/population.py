@@ -24,7 +24,7 @@ import numpy as np
 from shoal.errors import DataError, OptionError, near_names
 from shoal.privacy.classes import by_first_row, classes_of
 from shoal.privacy.matching import Matching, matched
-from shoal.privacy.model import ROUNDING, Promise, plain
+from shoal.privacy.model import TOLERANCE, Promise, plain
 from shoal.tables.frames import to_arrow
 from shoal.tables.hierarchy import Hierarchy
 
@@ -141,7 +141,7 @@ class DeltaPresence(PopulationModel):
 
     def allows(self, measured: Array) -> Array:
         """Return bool[m]: whether shares lie between the bounds."""
-        within: Array = self._outside(measured) <= ROUNDING
+        within: Array = self._outside(measured) <= TOLERANCE
         return within
 
     def worst(self, measured: Array) -> int:

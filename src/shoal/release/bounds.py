@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 
-ROUNDING = 1e-12
+# Relative difference between a bound and a loss up to which only rounding sets them apart.
+EQUAL_WITHIN = 1e-12
 
 
 def bound_of(
@@ -64,7 +65,7 @@ def bound_of(
     if not some:
         return None
     bound = error / total if total > 0 else 0.0
-    return loss if bound >= loss * (1 - ROUNDING) else bound
+    return loss if bound >= loss * (1 - EQUAL_WITHIN) else bound
 
 
 def _share(X: Array, block: Block, plan: Plan, blocks: int, report: Progress) -> float | None:

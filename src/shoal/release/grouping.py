@@ -25,7 +25,7 @@ from shoal.progress import Progress, part, silent
 
 Array = np.ndarray[Any, Any]
 # Seconds that `auto` may take if the plan does not say, as somebody is waiting, and more of them for a row.
-PATIENCE, PATIENCE_A_ROW = 10.0, 1e-4
+AUTO_SECONDS, AUTO_SECONDS_PER_ROW = 10.0, 1e-4
 
 Short = Callable[[Array], Array]  # labels -> bool[m]: which groups fall short
 
@@ -84,7 +84,7 @@ def group(X: Array, plan: Plan, demands: Demands, report: Progress = silent) -> 
 
 def patience(n: int) -> float:
     """Return how many seconds the work on n rows may take if the plan does not say."""
-    return PATIENCE + PATIENCE_A_ROW * n
+    return AUTO_SECONDS + AUTO_SECONDS_PER_ROW * n
 
 
 def settled(plan: Plan, n: int, d: int, demands: Demands, blocks: int = 1) -> tuple[Plan, str]:

@@ -17,7 +17,7 @@ from shoal.privacy.disclosure import DeltaDisclosure
 from shoal.privacy.diversity import DistinctDiversity, EntropyDiversity, RecursiveDiversity
 from shoal.privacy.frequency import AlphaFrequency
 from shoal.privacy.likeness import BetaLikeness, EnhancedBetaLikeness
-from shoal.privacy.model import ROUNDING, Model
+from shoal.privacy.model import TOLERANCE, Model
 from shoal.privacy.repair import enforce
 from shoal.privacy.sensitivity import PSensitive
 from shoal.privacy.spectrum import Line, Sensitive, Tree
@@ -114,7 +114,7 @@ def rules_of(demands: Sequence[Demand], rows: Array | None = None) -> _rules.Rul
 def _limit(model: Model) -> float:
     if isinstance(model, RecursiveDiversity):
         return float(np.nextafter(model.c, 0.0))
-    slack = 0.5 * ROUNDING * max(1.0, abs(model.wish))
+    slack = 0.5 * TOLERANCE * max(1.0, abs(model.wish))
     return model.wish - slack if model.rising else model.wish + slack
 
 
