@@ -183,7 +183,6 @@ def test_names_and_texts_are_escaped():
         missing=((EVIL, 7),),
         notes=(EVIL,),
         warnings=(EVIL,),
-        limits=(EVIL,),
         plan=EVIL,
         python=EVIL,
         command=EVIL,
@@ -257,10 +256,9 @@ def test_a_limit_of_time_is_said_where_it_matters(page):
     assert "may give somewhat other groups" in text
 
 
-def test_warnings_and_limits_are_shown():
-    text = Page(render(facts_of(warnings=("Rows keep their order.",), limits=("Something else.",)))).text
+def test_warnings_are_shown():
+    text = Page(render(facts_of(warnings=("Rows keep their order.",)))).text
     assert "Weakens the protection. Rows keep their order." in text
-    assert "Something else." in text
 
 
 @pytest.mark.parametrize("d", [1, 2, 60])

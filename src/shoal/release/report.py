@@ -96,7 +96,6 @@ class Facts:
     missing: tuple[tuple[str, int], ...] = ()  # the number of missing values of columns that have some
     notes: tuple[str, ...] = ()  # sentences on strata, units, weights, blocks, shuffling
     warnings: tuple[str, ...] = ()  # what weakens the protection
-    limits: tuple[str, ...] = ()  # more sentences on what is not guaranteed
     by_clock: bool = False  # whether the clock may have ended a search
     plan: str = ""  # YAML
     python: str = ""

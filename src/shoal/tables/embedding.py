@@ -13,9 +13,9 @@ place                         the squared length of the straight line from a to 
 ============================  =========================================================================================
 
 Coordinates are centred and divided by the root of their mean squared norm over the present rows, so that two present
-rows drawn at random are at squared distance 2 on average, whatever the kind, and are then multiplied by
-sqrt(importance). A missing value lies at the centre, and, in one more coordinate that other attributes do not have,
-at sqrt(importance): from a present value it is on average as far as two present ones are from each other.
+rows drawn at random are at squared distance 2 on average, whatever the kind. A missing value lies at the centre, and at
+1 in an extra coordinate of its own attribute: on average it is as far from a present value as two present values are
+from each other.
 
 What does not vary takes no coordinate. Equal values have equal coordinates, and the same table in another order
 of its rows has the same coordinates, both to the bit.
@@ -56,7 +56,6 @@ def embed(
     values: Values,
     *,
     kind: str,
-    importance: float = 1.0,
     hierarchy: Hierarchy | None = None,
     coordinates: int | None = None,
     name: str = "the attribute",
@@ -68,8 +67,6 @@ def embed(
     values : Numbers, Codes or Places
     kind : str
         A key of `FORMS`.
-    importance : float
-        What squared distances are multiplied by; at 0 the attribute takes no coordinates.
     hierarchy : Hierarchy
         For hierarchical attributes: has every value that occurs as a node.
     coordinates : int, optional
@@ -85,22 +82,19 @@ def embed(
         c may be 0: nothing varies.
     """
     check_kind(values, kind)
-    if not (math.isfinite(importance) and importance >= 0):
-        raise OptionError(f"The 'importance' of {name} must be a finite number >= 0. Got {importance!r}.")
     if coordinates is not None and coordinates < 1:
         raise OptionError(f"The 'coordinates' of {name} must be at least 1. Got {coordinates}.")
     missing = values.missing
     present = None if not missing.any() else np.flatnonzero(~missing)
-    n, amount = len(missing), math.sqrt(importance)
-    if n == 0 or amount == 0 or (present is not None and len(present) == 0):
+    n = len(missing)
+    if n == 0 or (present is not None and len(present) == 0):
         return np.zeros((n, 0))
     points = _points(values, present, kind, hierarchy, coordinates, name)
-    points *= amount
     if present is None:
         return points
     result = np.zeros((n, points.shape[1] + 1))
     result[present, :-1] = points
-    result[missing, -1] = amount
+    result[missing, -1] = 1.0
     return result
 
 

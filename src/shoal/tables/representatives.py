@@ -56,7 +56,7 @@ def represent(
     kind: str,
     hierarchy: Hierarchy | None = None,
     weights: Array | None = None,
-    trim: float = 0.1,
+    trim: float,
     text: Callable[[Array], Sequence[str]] | None = None,
     name: str = "the attribute",
 ) -> Chosen:
