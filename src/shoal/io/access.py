@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from importlib import import_module
@@ -14,6 +14,7 @@ from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, OptionError, ShoalError
+from shoal.io.database import Check
 from shoal.io.files import cannot_write, checked_input, checked_target, draft, stamp
 from shoal.io.formats import FORMATS, Format, Place, locate
 from shoal.io.source import Reading, Source, Writing, Written
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["read", "write"]
-
-Check = Callable[[Source], None]
 
 
 def read(
@@ -127,10 +126,8 @@ def write(
     checked = check if check is not None else _no_check
     if place.format.database:
         module = _module(place.format)
-        done: Written = module.write(
-            table, place, name=name_of_table, like=like, check=checked, force=force, progress=report
-        )
-        return done
+        written: Written = module.write(table, place, name=name_of_table, check=checked, force=force, progress=report)
+        return written
     if name_of_table is not None:
         raise OptionError(f"The 'name_of_table' must be given for databases only. Got it for {place.format.name}.")
     if place.standard:

@@ -11,7 +11,7 @@ from shoal.errors import DataError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["column", "plain"]
+__all__ = ["column", "microseconds", "plain"]
 
 
 def column(values: Sequence[Any], name: str, notes: list[str]) -> pa.Array:
@@ -68,6 +68,17 @@ def plain(table: pa.Table, format: str) -> pa.Table:
             field = field.with_type(narrow[kind])
             table = table.set_column(position, field, table.column(position).cast(field.type))
     return table
+
+
+def microseconds(values: Any, name: str, notes: list[str]) -> Any:
+    """Return timestamps in microseconds, in UTC if they have a time zone; note if anything finer is lost."""
+    import pyarrow as pa
+
+    kind = values.type
+    cut = values.cast(pa.timestamp("us", "UTC" if kind.tz else None), safe=False)
+    if kind.unit == "ns" and not cut.cast(kind).equals(values):
+        notes.append(f"column {name!r}: times were cut to microseconds")
+    return cut
 
 
 def _unfit(field: Any, format: str) -> DataError:
