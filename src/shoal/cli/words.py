@@ -35,5 +35,5 @@ def in_words_of_the_command_line(message: str) -> str:
     message = re.sub(r"(--qi|--force) \(\1[^)]*\)", r"\1", message)
     message = re.sub(r"\bpass force \(--force\)", "add --force", message)
     message = message.replace("The 'source'", "The input").replace("The 'output'", "The output")
-    message = message.replace("or say format='csv'", "or say --from csv (--to csv for the output)")
+    message = message.replace("or pass format='csv'", "or pass --from csv (--to csv for the output)")
     return message.replace("shoal.methods() lists", "'shoal methods' lists").replace("; see shoal.Plan.", ".")

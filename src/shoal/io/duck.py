@@ -91,13 +91,13 @@ class _Duck(Database):
         return [row[0] for row in rows]
 
     def exists(self, table: tuple[str, ...]) -> bool:
-        # Looked up, not tried: a statement that fails ends the transaction.
+        # Looked up rather than tried: a statement that fails ends the transaction.
         columns = ("table_name", "table_schema", "table_catalog")
         named = list(zip(columns, reversed(table), strict=False))
         where = " AND ".join(f"lower({column}) = lower(?)" for column, _ in named)
         where += "" if len(table) > 1 else " AND table_schema = current_schema()"
         rows = self.run(f"SELECT 1 FROM information_schema.tables WHERE {where}", [part for _, part in named])
-        return bool(rows.fetchall())  # all of them: a result that is half read blocks the connection
+        return bool(rows.fetchall())  # all rows, because an unread result blocks the connection
 
     def insert(self, table: tuple[str, ...], rows: Any) -> None:
         try:
@@ -108,7 +108,7 @@ class _Duck(Database):
             raise self._translated(error) from None
 
     def result(self, query: str, notes: list[str]) -> Any:
-        # One statement: DuckDB would run several and give the rows of the last one.
+        # DuckDB would run several statements and return the rows of the last one.
         try:
             statements = self._connection.extract_statements(query)
             if len(statements) != 1:

@@ -55,12 +55,12 @@ class _Postgres(Database):
             self._connection = driver.connect(address.url)
             self._cursor = self._connection.cursor()
         except self._errors as error:
-            said = address.redacted(str(error)).rpartition("Failed to connect: ")[2]
+            reason = address.redacted(str(error)).rpartition("Failed to connect: ")[2]
             raise DataError(
-                f"The server of {self.name} must let this user in. Got: {said}",
+                f"The server of {self.name} must accept the connection. Got: {reason}",
                 "check host, port, database and user; the password may also come from PGPASSWORD or ~/.pgpass.",
             ) from None
-        # Rows in the order in which they lie, also when another session is scanning the same table.
+        # Keep the stored order of rows, even while another session scans the same table.
         self.run("SET LOCAL synchronize_seqscans = off")
         if read_only:
             self.run("SET TRANSACTION READ ONLY")
@@ -91,7 +91,7 @@ class _Postgres(Database):
             raise self._translated(error) from None
 
     def rollback(self) -> None:
-        """Undo everything; a connection that is gone has undone it by itself."""
+        """Undo everything; if the connection is lost, the server has done so already."""
         with suppress(self._errors):
             self._connection.rollback()
 
@@ -102,7 +102,7 @@ class _Postgres(Database):
             self._connection.close()
 
     def tables(self) -> list[str]:
-        """Return the names of the tables and views that a plain name finds."""
+        """Return the names of the tables and views that need no schema before their name."""
         rows = self.run(
             "SELECT table_name::text FROM information_schema.tables WHERE table_schema = ANY (current_schemas(false)) "
             "ORDER BY 1"
@@ -114,7 +114,7 @@ class _Postgres(Database):
         return self.run("SELECT to_regclass($1)::text", (quoted(*table),)).fetchone()[0] is not None
 
     def insert(self, table: tuple[str, ...], rows: Any) -> None:
-        """Create the table with our types, which the driver's would be wider than, and fill it."""
+        """Create the table, with narrower types than the driver would choose, and fill it."""
         columns = ", ".join(f"{quoted(field.name)} {_declaration(field.type)}" for field in rows.schema)
         self.run(f"CREATE TABLE {quoted(*table)} ({columns})")
         place = {"db_schema_name": table[-2]} if len(table) > 1 else {}
@@ -124,7 +124,7 @@ class _Postgres(Database):
             raise self._translated(error) from None
 
     def result(self, query: str, notes: list[str]) -> Any:
-        """Return the rows of a query, with PostgreSQL's own types as Arrow's."""
+        """Return the rows of a query, with PostgreSQL's types converted to Arrow's."""
         import pyarrow as pa
 
         cursor = self.run(query)
@@ -152,11 +152,11 @@ class _Postgres(Database):
             enumerated = kind.startswith("unnamed<oid:") and self._is_enum(kind)
             if enumerated or kind in ("json", "jsonb", "xml", "citext"):
                 return _stored(values).cast(pa.string())
-        elif kind != "money":  # the driver leaves out its decimal point
+        elif kind != "money":  # for which the driver drops the decimal point
             return values
         raise DataError(
             f"A column must have a type that can be read. Got {field.name!r} of PostgreSQL's type {kind}.",
-            f"read it with a query that turns it into text or a number: select {quoted(field.name)}::text, ...",
+            f"read it with a query that converts it to text or a number: select {quoted(field.name)}::text, ...",
         )
 
     def _is_enum(self, kind: str) -> bool:
@@ -166,14 +166,14 @@ class _Postgres(Database):
 
 
 def _stored(values: Any) -> Any:
-    """Return the plain values of a column with a type of PostgreSQL's own."""
+    """Return the stored values of a column of an extension type."""
     import pyarrow as pa
 
     return pa.chunked_array([chunk.storage for chunk in values.chunks], values.type.storage_type)
 
 
 def _decimals(values: Any, name: str, modifier: int, notes: list[str]) -> Any:
-    """Return PostgreSQL's numbers of any length as decimals of the declared or of the needed scale."""
+    """Return values of type numeric as decimals of the declared scale, or of the scale they need."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

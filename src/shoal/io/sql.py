@@ -28,19 +28,19 @@ def identifiers(name: str) -> tuple[str, ...]:
         position += 1
     raise OptionError(
         f'The name of a table must be like people, survey.people or "odd.name". Got {name!r}.',
-        "put a name with dots into double quotes, and double a double quote inside.",
+        "put a name with dots in double quotes, and double every double quote inside.",
     )
 
 
 def quoted(*parts: str) -> str:
-    """Return a name as SQL takes it, whatever characters it has."""
+    """Return a name quoted for SQL; it may have any characters."""
     return ".".join('"' + part.replace('"', '""') + '"' for part in parts)
 
 
 class Address:
     """The address of a server: `url` holds the password, `name` does not.
 
-    What cannot be an address is refused here, because a driver would quote it, password and all.
+    An invalid address is refused here, because a driver would quote it in its message, password included.
     """
 
     def __init__(self, url: str) -> None:
@@ -68,7 +68,7 @@ class Address:
         self.name = f"postgresql://{user}{where}{number}{parts.path}"
 
     def redacted(self, text: str) -> str:
-        """Return a message of a driver in one line and without the password."""
+        """Return a driver's message on one line and without the password."""
         for secret in sorted(self._secrets, key=len, reverse=True):
             text = text.replace(secret, "***")
         return " ".join(text.split())

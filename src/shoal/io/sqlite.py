@@ -1,7 +1,7 @@
-"""SQLite, with what Python brings along.
+"""SQLite, through Python's own module.
 
-SQLite has no types of columns; dates, times and decimals are kept as texts, and the declared type of the column
-says so: DATE, TIMESTAMP, TIME, BOOLEAN, DECIMAL_TEXT(p, s). Columns that are declared so are read as such.
+SQLite has few types. Dates, times and decimals are stored as texts in columns declared as DATE, TIMESTAMP, TIME or
+DECIMAL_TEXT(p, s), booleans as 0 and 1 in columns declared as BOOLEAN. Columns declared like that are read as such.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ class _Sqlite(Database):
             raise self._translated(error) from None
 
     def select(self, table: tuple[str, ...], notes: list[str]) -> Any:
-        # A view, and a table without row numbers, have their own order.
+        # Rows come in the order of their numbers; views and tables without row numbers have an order of their own.
         return self._fetched(f"SELECT * FROM {quoted(*table)}", self._declared(table), notes)
 
     def result(self, query: str, notes: list[str]) -> Any:
@@ -142,7 +142,7 @@ class _Sqlite(Database):
         parts: list[list[Any]] = [[] for _ in names]
         try:
             while rows := cursor.fetchmany(_ROWS):
-                # Packed batch by batch: as objects of Python, the values would take many times the memory.
+                # Converted batch by batch: as Python objects, all values would take many times the memory.
                 for part, values in zip(parts, zip(*rows, strict=True), strict=True):
                     part.append(_packed(values))
         except sqlite3.Error as error:
@@ -153,7 +153,7 @@ class _Sqlite(Database):
 
 
 def _packed(values: tuple[Any, ...]) -> Any:
-    """Return values of one kind as an array, others as they are."""
+    """Return values as an array if they are of one kind, else as they are."""
     import pyarrow as pa
 
     return pa.array(values) if len(set(map(type, values)) - {type(None)}) <= 1 else values
@@ -185,7 +185,7 @@ def _kinds() -> dict[str, Any]:
 
 
 def _typed(values: Any, name: str, declared: str, notes: list[str]) -> Any:
-    """Return a column as what it is declared, if that is what its values are."""
+    """Return a column in its declared type, or as it is, with a note, if its values are of another type."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -209,7 +209,7 @@ def _typed(values: Any, name: str, declared: str, notes: list[str]) -> Any:
             return values.cast(kind)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError):
         pass
-    notes.append(f"column {name!r}: declared {declared}, but other values; read as they are")
+    notes.append(f"column {name!r}: declared {declared}, but has other values; read as they are")
     return values
 
 
@@ -250,11 +250,11 @@ def _fitting(table: pa.Table, notes: list[str]) -> pa.Table:
     for position, field in enumerate(table.schema):
         values, kind = table.column(position), field.type
         if pa.types.is_uint64(kind) and (pc.max(values).as_py() or 0) >= 2**63:
-            raise DataError(f"A whole number in SQLite must be below 2**63. Got a larger one in {field.name!r}.")
+            raise DataError(f"An integer in SQLite must be below 2**63. Got a larger one in {field.name!r}.")
         if pa.types.is_floating(kind):
             values = values.cast(pa.float64())
             if pc.any(pc.is_nan(values)).as_py():
-                notes.append(f"column {field.name!r}: NaN became NULL, which is all that SQLite has")
+                notes.append(f"column {field.name!r}: NaN became NULL, as SQLite has no NaN")
                 values = pc.if_else(pc.fill_null(pc.is_nan(values), False), pa.scalar(None, pa.float64()), values)
         elif pa.types.is_timestamp(kind):
             values = microseconds(values, field.name, notes)
