@@ -1,4 +1,4 @@
-"""What a partition costs: information loss, how far it is from the least possible, group sizes, utility.
+"""Measures of a partition: information loss, its distance from the optimum, group sizes, measures of recoding.
 
 To add a measure, write a function of values or labels here; releases show it once `shoal.release` puts it into
 `Utility`.

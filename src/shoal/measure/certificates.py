@@ -1,4 +1,4 @@
-"""A lower bound on the loss of a partition that is at hand, if it can be had in a reasonable time."""
+"""A lower bound to go with a partition, if it can be computed in reasonable time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from shoal.progress import Progress
 
 log = logging.getLogger("shoal")
 
-# Seconds of one core for each n^1.5 d of the quick bound, on ordinary tables.
+# Seconds of the quick bound on one core, for ordinary tables, as a multiple of n^1.5 d.
 QUICK_SECONDS = 2e-8
 # Time limits if none is given: a hint of how good the groups are should cost little.
 CERTIFICATE_SECONDS = 10.0
@@ -18,7 +18,7 @@ LP_SECONDS = 60.0
 
 
 def affordable(n: int, d: int, seconds: float) -> bool:
-    """Return whether the quick bound, which all others need too, is had within about `seconds` on one core."""
+    """Return whether the quick bound, which all others need too, takes at most about `seconds` on one core."""
     return bool(QUICK_SECONDS * n**1.5 * d <= seconds)
 
 
@@ -32,7 +32,7 @@ def certificate(
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> float | None:
-    """Return a lower bound on the loss of all partitions, or None where the table is too large for one in the time.
+    """Return a lower bound on the loss of all partitions, or None if the table is too large for the time.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def certificate(
     k : int
     effort : "quick" or "lp"
     labels : int64[n]
-        The partition at hand, with groups of at least k.
+        The partition that the bound goes with; its groups have at least k records.
     time_limit : float or None
         About how many seconds it may take (None: 10, and 60 for ``"lp"``).
     n_jobs : int or None
