@@ -1,4 +1,4 @@
-"""Coordinates for attributes of every kind, such that squared Euclidean distance *is* the dissimilarity.
+"""Every attribute is turned into coordinates whose squared Euclidean distance *is* its dissimilarity.
 
 So every method that groups points works on every table. Before scaling, the squared distance of two present values a
 and b of an attribute is
@@ -15,7 +15,7 @@ place                         the squared length of the straight line from a to 
 Coordinates are centred and divided by the root of their mean squared norm over the present rows, so that two present
 rows drawn at random are at squared distance 2 on average, whatever the kind. A missing value lies at the centre, and at
 1 in an extra coordinate of its own attribute: on average it is as far from a present value as two present values are
-from each other.
+from each other. When attributes are put side by side, the importance of each multiplies its squared distances.
 
 An attribute that does not vary takes no coordinate. Equal values have equal coordinates, and the coordinates do not
 depend on the order of rows, both to the bit.
