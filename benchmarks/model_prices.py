@@ -20,12 +20,12 @@ import shoal
 from benchmarks.timing import Array, Table, clock, publish, show
 from shoal.estimator import standardized
 from shoal.partitioning.enforcement import WAYS, enforce
+from shoal.partitioning.repair import repair
 from shoal.privacy.demands import Demand, spectra
 from shoal.privacy.model import Model
 from shoal.privacy.models import MODELS, model
-from shoal.privacy.repair import enforce as repair
 from shoal.privacy.spectrum import spectrum_of
-from shoal.release.rules import asked_of
+from shoal.release.rules import requirements_of
 from shoal.tables.sensitive import Line, Sensitive, Tree, ranks
 
 L, T, K = (2, 3, 5), (0.05, 0.1, 0.15, 0.2, 0.3), (3, 5)
@@ -146,14 +146,14 @@ WAYS_SHOWN = [name for name in WAYS if name != "repair"]
 def _line(case: Case, k: int, wish: Model, start: Array, seconds: float) -> tuple[list[str], str, bool]:
     """Return the losses of all ways, what the worst group of the best has, and whether all hold."""
     X, demands = case.X, [Demand(wish, case.sensitive)]
-    asked = asked_of(X, k, demands)
+    required = requirements_of(X, k, demands)
     rng = np.random.default_rng(0)
-    made: list[Array | None] = [start, repair(X, start, k, demands, resplit=False), asked.repair(start)]
+    made: list[Array | None] = [start, *(repair(X, start, k, required, resplit=resplit) for resplit in (False, True))]
     for way in WAYS_SHOWN:
-        fits = WAYS[way].fits(asked.rules)
-        made.append(enforce(X, k, asked, way=way, labels=start, search=False, rng=rng) if fits else None)
-    made.append(enforce(X, k, asked, way="repair", labels=start, time_limit=seconds, rng=rng))
-    made.append(enforce(X, k, asked, labels=start, time_limit=seconds, rng=rng))
+        fits = WAYS[way].fits(required.rules)
+        made.append(enforce(X, k, required, way=way, labels=start, search=False, rng=rng) if fits else None)
+    made.append(enforce(X, k, required, way="repair", labels=start, time_limit=seconds, rng=rng))
+    made.append(enforce(X, k, required, labels=start, time_limit=seconds, rng=rng))
     measured = [wish.measure(spectra(labels, demands)[0]) for labels in made[1:] if labels is not None]
     holds = all(bool(wish.allows(found).all()) for found in measured)
     cells = ["" if labels is None else f"{100 * shoal.information_loss(X, labels):.4g}" for labels in made]

@@ -11,12 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.errors import DataError, OptionError
+from shoal.partitioning.repair import repair
 from shoal.privacy.anonymity import KAnonymity
 from shoal.privacy.closeness import NTCloseness, TCloseness
 from shoal.privacy.demands import Demand
 from shoal.privacy.diversity import DistinctDiversity, EntropyDiversity
 from shoal.privacy.findings import check
 from shoal.privacy.frequency import AlphaFrequency
+from shoal.release.rules import requirements_of
 from shoal.tables.sensitive import sensitive
 
 TABLE = {
@@ -171,5 +173,5 @@ def test_enforced_groups_pass_the_check():
     table = pa.table({"x": rng.choice(["a", "b", "c", "d"], 120, p=[0.6, 0.2, 0.1, 0.1])})
     attribute = sensitive(table, "x")
     for one in (DistinctDiversity(3), EntropyDiversity(2), AlphaFrequency(0.7), TCloseness(0.15)):
-        labels = one.enforce(X, np.arange(120) // 4, attribute, 4)
+        labels = repair(X, np.arange(120) // 4, 4, requirements_of(X, 4, [Demand(one, attribute)]))
         assert one.check(table.append_column("group", pa.array(labels)), "x", ["group"])

@@ -188,13 +188,6 @@ class Model(Promise):
 
         return check_one(self, table, sensitive, quasi_identifiers, centres, reading)
 
-    def enforce(self, X: Array, labels: Array, sensitive: Sensitive, k: int = 1) -> Array:
-        """Return labels of groups of at least k records that satisfy the model; see :mod:`shoal.privacy.repair`."""
-        from shoal.privacy.demands import Demand
-        from shoal.privacy.repair import enforce
-
-        return enforce(X, labels, k, [Demand(self, sensitive)])
-
 
 def plain(value: Any) -> str:
     """Return a parameter as it is written: 3, not 3.0."""

@@ -16,6 +16,7 @@ import numpy as np
 from shoal.errors import DataError
 from shoal.partitioning.choice import choose
 from shoal.partitioning.door import threads
+from shoal.partitioning.merging import Nearest, merge
 from shoal.partitioning.pool import numbered
 from shoal.partitioning.registry import find, find_refinement
 from shoal.partitioning.run import partition, resolve
@@ -26,8 +27,6 @@ from shoal.progress import Progress, part, silent
 Array = np.ndarray[Any, Any]
 # Seconds that `auto` may take if the plan does not say, as somebody is waiting, and more of them for a row.
 AUTO_SECONDS, AUTO_SECONDS_PER_ROW = 10.0, 1e-4
-
-Short = Callable[[Array], Array]  # labels -> bool[m]: which groups fall short
 
 
 class Demands(NamedTuple):
@@ -164,21 +163,21 @@ def _one_stratum(X: Array, plan: Plan, units: Array | None, together: bool, repo
 
 def _enforced(X: Array, labels: Array, plan: Plan, demands: Demands, rows: Array, report: Progress) -> Array:
     """Return groups of the records of a stratum that satisfy the models too, by the way that the plan says."""
-    from shoal.partitioning.enforcement import enforce as enforce_demands
-    from shoal.privacy.repair import enforce
-    from shoal.release.rules import asked_of
+    from shoal.partitioning.enforcement import enforce
+    from shoal.partitioning.repair import repair
+    from shoal.release.rules import requirements_of
 
     units = demands.units
-    short = None if units is None else (lambda at, own: _few_units(own, units[at], plan.k))
+    also = None if units is None else (lambda at, own: _few_units(own, units[at], plan.k))
+    required = requirements_of(X, plan.k, demands.models, rows=rows, also=also)
     if demands.together:
-        return enforce(X, labels, plan.k, demands.models, rows=rows, short=short, resplit=False, report=report)
-    asked = asked_of(X, plan.k, demands.models, rows=rows, short=short)
+        return repair(X, labels, plan.k, required, resplit=False, report=report)
     # The search after a method that draws nothing at random must not make its release another one each time.
     rng = np.random.default_rng(plan.random_state or 0)
     way = plan.enforcement or "repair"
     n_jobs = threads(plan.n_jobs, "anonymize")
-    return enforce_demands(
-        X, plan.k, asked, way=way, labels=labels, time_limit=plan.time_limit, rng=rng, n_jobs=n_jobs, report=report
+    return enforce(
+        X, plan.k, required, way=way, labels=labels, time_limit=plan.time_limit, rng=rng, n_jobs=n_jobs, report=report
     )
 
 
@@ -223,43 +222,18 @@ def _put_equals_together(X: Array, labels: Array) -> Array:
     return numbered((pairs % groups)[first][kinds])
 
 
-def merged(X: Array, labels: Array, short: Short) -> Array:
-    """Merge groups that fall short with the nearest ones, until none does.
+def merged(X: Array, labels: Array, falls_short: Callable[[Array], Array]) -> Array:
+    """Return the labels after groups that fall short were merged with near ones; see `shoal.partitioning.merging`.
 
     Parameters
     ----------
     X : float64[n, d]
     labels : int64[n]
         0 .. m - 1.
-    short : callable
-        Gives bool[m] of labels: which groups fall short. A single group must not.
+    falls_short : callable
+        Takes labels, returns bool[m]. A single group must not fall short.
     """
-    from scipy.spatial import cKDTree
-
-    while True:
-        bad = np.flatnonzero(short(labels))
-        groups = int(labels.max()) + 1
-        if len(bad) == 0 or groups == 1:
-            return numbered(labels)
-        sizes = np.bincount(labels)
-        means = np.column_stack([np.bincount(labels, column) / sizes for column in X.T])
-        distances, nearest = cKDTree(means).query(means[bad], k=min(groups, 9))
-        # What merging costs, the closest pairs first; a group takes part in one merger a round.
-        m = sizes[nearest] * sizes[bad][:, None] / (sizes[nearest] + sizes[bad][:, None])
-        costs = np.where(nearest == bad[:, None], np.inf, m * distances**2)
-        best = costs.argmin(axis=1)
-        partner = nearest[np.arange(len(bad)), best]
-        lone = ~np.isfinite(costs[np.arange(len(bad)), best])
-        # Nine equal means may hide all others: any of them will do.
-        partner[lone] = np.where(nearest[lone, 0] == bad[lone], nearest[lone, 1], nearest[lone, 0])
-        target = np.arange(groups)
-        used = np.zeros(groups, bool)
-        for p in np.argsort(costs[np.arange(len(bad)), best], kind="stable").tolist():
-            a, b = int(bad[p]), int(partner[p])
-            if not (used[a] or used[b]):
-                target[max(a, b)] = min(a, b)
-                used[a] = used[b] = True
-        labels = np.unique(target[labels], return_inverse=True)[1].astype(np.int64)
+    return numbered(merge(labels, Nearest(X, labels, falls_short)))
 
 
 def _error(X: Array, labels: Array) -> float:

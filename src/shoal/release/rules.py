@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from shoal.kernels import rules as _rules
-from shoal.partitioning.enforcement import Asked
+from shoal.partitioning.requirements import FallsShort, Requirements, Tally
 from shoal.privacy.anonymity import KAnonymity
 from shoal.privacy.closeness import TCloseness
-from shoal.privacy.cuts import Short, mondrian
 from shoal.privacy.demands import Demand, offending
 from shoal.privacy.disclosure import DeltaDisclosure
 from shoal.privacy.diversity import DistinctDiversity, EntropyDiversity, RecursiveDiversity
 from shoal.privacy.frequency import AlphaFrequency
 from shoal.privacy.likeness import BetaLikeness, EnhancedBetaLikeness
 from shoal.privacy.model import TOLERANCE, Model
-from shoal.privacy.repair import enforce
 from shoal.privacy.sensitivity import PSensitive
 from shoal.privacy.spectrum import Line, Sensitive, Tree
-from shoal.progress import Progress
+from shoal.privacy.tally import DemandTally, local
 from shoal.tables.sensitive import grounded
 
 Array = np.ndarray[Any, Any]
@@ -52,9 +51,9 @@ class _Rule(NamedTuple):
     tree: Array
 
 
-def asked_of(
-    X: Array, k: int, demands: Sequence[Demand], *, rows: Array | None = None, short: Short | None = None
-) -> Asked:
+def requirements_of(
+    X: Array, k: int, demands: Sequence[Demand], *, rows: Array | None = None, also: FallsShort | None = None
+) -> Requirements:
     """Return demands as partitioning takes them.
 
     Parameters
@@ -65,23 +64,21 @@ def asked_of(
     demands : sequence of Demand
         On attributes of the whole table; at least one.
     rows : int64[n] or None
-        The records of the table that X is of; all of them if not said.
-    short : callable or None
-        Gives, for rows of X and their labels, bool[m]: which groups fall short of something else, too few units say.
-        Then there is no local search, which does not know of it.
+        The records of the table that X is of; all of them if not given.
+    also : callable or None
+        Returns, for rows of X and their labels, bool[m]: which groups lack something else, such as units. Then there
+        are no rules, as kernels do not know of it.
     """
+    everyone = np.arange(len(X))
 
     def falls_short(own: Array, labels: Array) -> Array:
         bad = (np.bincount(labels) < k) | offending(labels, demands, own if rows is None else rows[own], X[own])
-        return bad if short is None else bad | short(own, labels)
+        return bad if also is None else bad | also(own, labels)
 
-    def repair(labels: Array) -> Array:
-        return enforce(X, labels, k, demands, rows=rows, short=short)
+    def tally(labels: Array) -> Tally:
+        return DemandTally(labels, demands, rows, None if also is None else partial(also, everyone))
 
-    def cuts(report: Progress) -> Array:
-        return mondrian(X, k, falls_short, report)
-
-    return Asked(None if short is not None else rules_of(demands, rows), falls_short, repair, cuts)
+    return Requirements(rules_of(demands, rows) if also is None else None, falls_short, tally, local(demands))
 
 
 def rules_of(demands: Sequence[Demand], rows: Array | None = None) -> _rules.Rules | None:

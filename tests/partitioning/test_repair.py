@@ -8,20 +8,27 @@ from hypothesis import strategies as st
 from invariants import check_partition, same_groups
 from privacy.demand_strategies import SPECS, error, wishes
 from shoal.errors import DataError
-from shoal.privacy import repair
+from shoal.partitioning.demand_cuts import median_cuts, recut
+from shoal.partitioning.merging import AGAIN
+from shoal.partitioning.repair import repair
 from shoal.privacy.classes import by_first_row
-from shoal.privacy.cuts import mondrian, recut
 from shoal.privacy.demands import Demand, offending
 from shoal.privacy.diversity import DistinctDiversity
 from shoal.privacy.model import Model
+from shoal.privacy.tally import GAP
+from shoal.release.rules import requirements_of
 from shoal.tables.sensitive import Sensitive
+
+
+def repaired(X, labels, k, demands, *, rows=None, also=None, resplit=True):
+    return repair(X, labels, k, requirements_of(X, k, demands, rows=rows, also=also), resplit=resplit)
 
 
 @given(wishes(), st.booleans())
 @settings(max_examples=120)
 def test_what_is_repaired_is_accepted(case, resplit):
     X, k, demands, rows, labels = case
-    found = repair.enforce(X, labels, k, demands, rows=rows, resplit=resplit)
+    found = repaired(X, labels, k, demands, rows=rows, resplit=resplit)
     check_partition(found, len(X), k)
     assert not offending(found, demands, rows, X).any()
     if not resplit:  # nothing is torn apart
@@ -32,8 +39,8 @@ def test_what_is_repaired_is_accepted(case, resplit):
 @settings(max_examples=60)
 def test_cuts_lower_the_error_and_keep_what_holds(case):
     X, k, demands, rows, labels = case
-    merged = repair.enforce(X, labels, k, demands, rows=rows, resplit=False)
-    cut = repair.enforce(X, labels, k, demands, rows=rows)
+    merged = repaired(X, labels, k, demands, rows=rows, resplit=False)
+    cut = repaired(X, labels, k, demands, rows=rows)
     assert error(X, cut) <= error(X, merged) * (1 + 1e-9) + 1e-12
 
 
@@ -43,7 +50,7 @@ def plain_merges(X, labels, k, l, codes):  # noqa: E741
 
     def gap(rows):
         kinds = len(set(codes[rows].tolist()))
-        return 0.0 if kinds >= l else l / kinds - 1 + repair.GAP
+        return 0.0 if kinds >= l else l / kinds - 1 + GAP
 
     while True:
         bad = [g for g, rows in enumerate(groups) if gap(rows) > 0 or len(rows) < k]
@@ -58,7 +65,7 @@ def plain_merges(X, labels, k, l, codes):  # noqa: E741
                     square = ((X[groups[g]].mean(axis=0) - X[rows].mean(axis=0)) ** 2).sum()
                     union = np.concatenate([groups[g], rows])
                     enough = gap(union) == 0 and len(union) >= k
-                    costs.append((a * b / (a + b) * square * (1 if enough else repair.AGAIN * (1 + gap(union))), other))
+                    costs.append((a * b / (a + b) * square * (1 if enough else AGAIN * (1 + gap(union))), other))
             wanted.append((min(costs), g))
         used = set()
         for (_, other), g in sorted(wanted, key=lambda one: one[0][0]):
@@ -81,7 +88,7 @@ def test_mergers_are_those_of_plain_loops(seed, k, l):  # noqa: E741
     X, codes = rng.normal(size=(n, 2)), np.concatenate([np.arange(4), rng.integers(0, 4, n - 4)])
     labels = np.unique(rng.integers(0, 9, n), return_inverse=True)[1]
     demand = Demand(DistinctDiversity(l), Sensitive("disease", codes, 4))
-    found = repair.enforce(X, labels, k, [demand], resplit=False)
+    found = repaired(X, labels, k, [demand], resplit=False)
     assert same_groups(found, plain_merges(X, labels, k, l, codes))
 
 
@@ -124,8 +131,8 @@ def test_cuts_are_the_cheapest_of_all(seed, k, l):  # noqa: E741
 
 
 def test_large_groups_are_cut_where_some_positions_are_tried(monkeypatch):
-    monkeypatch.setattr("shoal.privacy.cuts.OF_ONE", 64)
-    monkeypatch.setattr("shoal.privacy.cuts.AT_ONCE", 128)
+    monkeypatch.setattr("shoal.partitioning.demand_cuts.OF_ONE", 64)
+    monkeypatch.setattr("shoal.partitioning.demand_cuts.AT_ONCE", 128)
     X = np.random.default_rng(0).normal(size=(300, 3))
     found = recut(X, np.zeros(300, np.int64), 3, lambda _, own: np.zeros(own.max() + 1, bool))
     sizes = np.bincount(found)
@@ -141,7 +148,7 @@ def test_median_cuts_keep_what_holds(case):
     def short(own, labels):
         return (np.bincount(labels) < k) | offending(labels, demands, rows[own])
 
-    found = by_first_row(mondrian(X, k, short))[0]
+    found = by_first_row(median_cuts(X, k, short))[0]
     check_partition(found, len(X), k)
     assert not offending(found, demands, rows).any()
 
@@ -149,7 +156,7 @@ def test_median_cuts_keep_what_holds(case):
 def test_median_cuts_without_a_demand_are_plain_ones():
     """Halves along the widest coordinate, down to less than 2k records."""
     X = np.arange(64.0)[:, None]
-    found = mondrian(X, 4, lambda _, own: np.bincount(own) < 4)
+    found = median_cuts(X, 4, lambda _, own: np.bincount(own) < 4)
     assert same_groups(found, np.arange(64) // 4)
 
 
@@ -162,7 +169,7 @@ def test_more_that_groups_may_fall_short_of():
         return np.array([len(set(units[rows[labels == g]].tolist())) < 3 for g in range(labels.max() + 1)])
 
     demand = Demand(DistinctDiversity(2), Sensitive("disease", np.arange(80) % 3, 3))
-    found = repair.enforce(X, np.arange(80) // 4, 4, [demand], short=short)
+    found = repaired(X, np.arange(80) // 4, 4, [demand], also=short)
     assert not short(np.arange(80), found).any()
     assert found.max() > 3
 
@@ -171,9 +178,9 @@ def test_the_order_of_rows_does_not_matter():
     rng = np.random.default_rng(2)
     X, codes, labels = rng.normal(size=(120, 3)), rng.integers(0, 5, 120), np.arange(120) // 4
     order = rng.permutation(120)
-    found = repair.enforce(X, labels, 4, [Demand(DistinctDiversity(4), Sensitive("disease", codes, 5))])
+    found = repaired(X, labels, 4, [Demand(DistinctDiversity(4), Sensitive("disease", codes, 5))])
     demand = Demand(DistinctDiversity(4), Sensitive("disease", codes[order], 5))
-    again = repair.enforce(X[order], np.unique(labels[order], return_inverse=True)[1], 4, [demand])
+    again = repaired(X[order], np.unique(labels[order], return_inverse=True)[1], 4, [demand])
     assert same_groups(found[order], again)
 
 
@@ -181,10 +188,10 @@ def test_what_nobody_can_satisfy_is_refused():
     X = np.zeros((6, 1))
     demand = Demand(DistinctDiversity(3), Sensitive("disease", np.array([0, 0, 0, 1, 1, 1]), 2))
     with pytest.raises(DataError, match=r"distinct-diversity l=3 on 'disease'. Got 2 for all 6 records"):
-        repair.enforce(X, np.zeros(6, np.int64), 2, [demand])
+        repaired(X, np.zeros(6, np.int64), 2, [demand])
     fine = Demand(DistinctDiversity(2), demand.sensitive)
     with pytest.raises(DataError, match="at least 7 records"):
-        repair.enforce(X, np.zeros(6, np.int64), 7, [fine])
+        repaired(X, np.zeros(6, np.int64), 7, [fine])
 
 
 def test_a_model_that_looks_around_is_measured_as_a_whole():
@@ -200,7 +207,7 @@ def test_a_model_that_looks_around_is_measured_as_a_whole():
 
     X = np.arange(24.0)[:, None]
     demand = Demand(Watching(2), Sensitive("disease", np.arange(24) // 4 % 2, 2))
-    found = repair.enforce(X, np.arange(24) // 3, 3, [demand])
+    found = repaired(X, np.arange(24) // 3, 3, [demand])
     assert isinstance(demand.model, Model)
     assert all(seen)
     assert not offending(found, [demand], X=X).any()

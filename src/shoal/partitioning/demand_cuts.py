@@ -1,19 +1,19 @@
-"""Cuts of groups in two, where both sides keep what is demanded: all groups of a round at once.
+"""Cutting groups in two where both sides satisfy what is required: all groups of a round at once.
 
-A demand is a callable that says which groups of some records fall short, so that one way of cutting serves every model.
+A callable says which groups of some records fall short, so that one way of cutting serves all requirements.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from shoal.partitioning.requirements import FallsShort
 from shoal.progress import Progress, silent
 
 Array = np.ndarray[Any, Any]
-Short = Callable[[Array, Array], Array]  # rows, their labels 0 .. m - 1 -> bool[m]: which groups fall short
 
 # Steps towards the principal axis of a group, from its coordinate of largest variance on.
 STEPS = 8
@@ -24,7 +24,7 @@ FEWEST = 8
 GAIN = 1e-12
 
 
-class Parts(NamedTuple):
+class Pieces(NamedTuple):
     """Records sorted by the part they are in.
 
     Attributes
@@ -48,18 +48,18 @@ class Parts(NamedTuple):
         sizes = self.sizes
         return np.cumsum(sizes) - sizes
 
-    def only(self, parts: Array) -> Parts:
+    def only(self, parts: Array) -> Pieces:
         """Return the parts for which bool[p] is true, numbered anew."""
         kept = parts[self.own]
-        return Parts(self.rows[kept], (np.cumsum(parts) - 1)[self.own[kept]])
+        return Pieces(self.rows[kept], (np.cumsum(parts) - 1)[self.own[kept]])
 
-    def along(self, values: Array) -> Parts:
+    def along(self, values: Array) -> Pieces:
         """Return the same parts, the records of each by rising float64[r]."""
-        return Parts(self.rows[np.lexsort((values, self.own))], self.own)
+        return Pieces(self.rows[np.lexsort((values, self.own))], self.own)
 
 
-def mondrian(X: Array, k: int, short: Short, report: Progress = silent) -> Array:
-    """Cut parts at the median of the coordinate of largest variance where both sides satisfy the demands.
+def median_cuts(X: Array, k: int, falls_short: FallsShort, report: Progress = silent) -> Array:
+    """Cut parts at the median of the coordinate of largest variance where both sides satisfy the requirements.
 
     Where they do not, the other coordinates are tried in turn; parts without such a median are cut where `recut` can.
     All parts of a level are cut at once.
@@ -69,7 +69,7 @@ def mondrian(X: Array, k: int, short: Short, report: Progress = silent) -> Array
     X : float64[n, d]
     k : int
         Least size of a group.
-    short : callable
+    falls_short : callable
         All records in one group must not fall short.
     report : callable
 
@@ -80,11 +80,11 @@ def mondrian(X: Array, k: int, short: Short, report: Progress = silent) -> Array
     """
     n = len(X)
     labels, count = np.zeros(n, np.int64), 1
-    level = Parts(np.arange(n), np.zeros(n, np.int64))
+    level = Pieces(np.arange(n), np.zeros(n, np.int64))
     while len(level.rows):
         report(min(0.9, np.log(count) / np.log(max(2.0, n / k))))
         left = level.only(level.sizes >= 2 * k)
-        made: list[Parts] = []
+        made: list[Pieces] = []
         falling = np.argsort(-_variances(X[left.rows], left), axis=1, kind="stable")
         for turn in range(X.shape[1]):
             if len(left.rows) == 0:
@@ -92,7 +92,7 @@ def mondrian(X: Array, k: int, short: Short, report: Progress = silent) -> Array
             left = left.along(X[left.rows, falling[left.own, turn]])
             sizes = left.sizes
             upper = np.arange(len(left.rows)) - left.starts[left.own] >= (sizes // 2)[left.own]
-            bad = short(left.rows, 2 * left.own + upper)
+            bad = falls_short(left.rows, 2 * left.own + upper)
             good = ~(bad[::2] | bad[1::2])
             labels[left.rows[good[left.own] & upper]] = count + (np.cumsum(good) - 1)[left.own[good[left.own] & upper]]
             count += int(good.sum())
@@ -101,12 +101,12 @@ def mondrian(X: Array, k: int, short: Short, report: Progress = silent) -> Array
             left = left.only(~good)
         rows = np.concatenate([part.rows for part in made]) if made else np.empty(0, np.int64)
         rows = rows[np.argsort(labels[rows], kind="stable")]
-        level = Parts(rows, np.unique(labels[rows], return_inverse=True)[1])
-    return recut(X, labels, k, short)
+        level = Pieces(rows, np.unique(labels[rows], return_inverse=True)[1])
+    return recut(X, labels, k, falls_short)
 
 
-def recut(X: Array, labels: Array, k: int, short: Short) -> Array:
-    """Cut groups in two, again and again, where both sides satisfy the demands: each at the cut that saves most.
+def recut(X: Array, labels: Array, k: int, falls_short: FallsShort) -> Array:
+    """Cut groups in two, again and again, where both sides satisfy the requirements: each at the cut that saves most.
 
     Cuts are made along the principal axis of a group and along its coordinate of largest variance, at every position
     (of very large groups: at some).
@@ -117,7 +117,7 @@ def recut(X: Array, labels: Array, k: int, short: Short) -> Array:
     labels : int64[n]
         0 .. m - 1, each group of at least k records.
     k : int
-    short : callable
+    falls_short : callable
 
     Returns
     -------
@@ -127,21 +127,21 @@ def recut(X: Array, labels: Array, k: int, short: Short) -> Array:
     labels = labels.copy()
     count = int(labels.max()) + 1
     order = np.argsort(labels, kind="stable")
-    level = Parts(order, labels[order])
+    level = Pieces(order, labels[order])
     while True:
         level = level.only(level.sizes >= 2 * k)
         if len(level.rows) == 0:
             return labels
-        cut, upper = _cheapest(X, level, k, short)
+        cut, upper = _cheapest(X, level, k, falls_short)
         moved = cut[level.own] & upper
         labels[level.rows[moved]] = count + (np.cumsum(cut) - 1)[level.own[moved]]
         count += int(cut.sum())
         rows = level.rows[cut[level.own]]
         rows = rows[np.argsort(labels[rows], kind="stable")]
-        level = Parts(rows, np.unique(labels[rows], return_inverse=True)[1])
+        level = Pieces(rows, np.unique(labels[rows], return_inverse=True)[1])
 
 
-def _variances(Y: Array, parts: Parts) -> Array:
+def _variances(Y: Array, parts: Pieces) -> Array:
     """Return float64[p, d]: variances of the coordinates in each part, those that differ by rounding only being equal.
 
     Standardised columns all have the same variance: noise is not to choose among them.
@@ -154,14 +154,14 @@ def _variances(Y: Array, parts: Parts) -> Array:
     return np.where(spread >= largest * (1 - 1e-9), largest, spread)
 
 
-def _centred(Y: Array, parts: Parts) -> Array:
+def _centred(Y: Array, parts: Pieces) -> Array:
     """Return float64[r, d]: records less the mean of their part."""
     means = np.add.reduceat(Y, parts.starts, axis=0) / parts.sizes[:, None]
     centred: Array = Y - means[parts.own]
     return centred
 
 
-def _cheapest(X: Array, parts: Parts, k: int, short: Short) -> tuple[Array, Array]:
+def _cheapest(X: Array, parts: Pieces, k: int, falls_short: FallsShort) -> tuple[Array, Array]:
     """Return bool[p]: which parts can be cut; and bool[r]: which records then are on the upper side.
 
     The positions of each part are tried by what they save: one, then two, then four at once.
@@ -187,7 +187,7 @@ def _cheapest(X: Array, parts: Parts, k: int, short: Short) -> tuple[Array, Arra
         lengths = ends - first[open_parts] - tried
         offsets = np.repeat(ends - np.cumsum(lengths), lengths)
         for some in _slices(np.arange(lengths.sum()) + offsets, sizes[owner[np.arange(lengths.sum()) + offsets]]):
-            good = some[_holds(parts, orders, there[some], short)]
+            good = some[_holds(parts, orders, there[some], falls_short)]
             own = owner[good]
             lead = np.flatnonzero(np.diff(own, prepend=-1))
             new = lead[chosen[own[lead]] < 0]
@@ -201,7 +201,7 @@ def _cheapest(X: Array, parts: Parts, k: int, short: Short) -> tuple[Array, Arra
     return chosen >= 0, upper
 
 
-def _axes(centred: Array, parts: Parts) -> Iterator[Array]:
+def _axes(centred: Array, parts: Pieces) -> Iterator[Array]:
     """Yield float64[r]: where records lie along the coordinate of largest variance, and along the principal axis."""
     starts = parts.starts
     spread = np.add.reduceat(centred * centred, starts, axis=0)
@@ -218,7 +218,7 @@ def _axes(centred: Array, parts: Parts) -> Iterator[Array]:
     yield along
 
 
-def _gains(centred: Array, parts: Parts, along: Array, k: int) -> tuple[Array, Array]:
+def _gains(centred: Array, parts: Pieces, along: Array, k: int) -> tuple[Array, Array]:
     """Return the records in their order along an axis, and what a cut after each saves; -1 where it cannot be cut.
 
     A cut that leaves a of s records with the sum S of their differences from the mean saves |S|^2 s / (a (s - a)).
@@ -241,8 +241,8 @@ def _slices(candidates: Array, sizes: Array) -> Iterator[Array]:
     yield from np.split(candidates, np.flatnonzero(np.diff(turns)) + 1)
 
 
-def _holds(parts: Parts, orders: tuple[Array, ...], candidates: Array, short: Short) -> Array:
-    """Return bool[c]: whether both sides of each cut satisfy the demands."""
+def _holds(parts: Pieces, orders: tuple[Array, ...], candidates: Array, falls_short: FallsShort) -> Array:
+    """Return bool[c]: whether both sides of each cut satisfy the requirements."""
     r = len(parts.rows)
     at = candidates % r
     own = parts.own[at]
@@ -252,5 +252,5 @@ def _holds(parts: Parts, orders: tuple[Array, ...], candidates: Array, short: Sh
     axis = np.repeat(candidates // r, lengths)
     rows = parts.rows[np.stack(orders)[axis, place]]
     labels = 2 * np.repeat(np.arange(len(at)), lengths) + (place > np.repeat(at, lengths))
-    bad = short(rows, labels)
+    bad = falls_short(rows, labels)
     return ~(bad[::2] | bad[1::2])
