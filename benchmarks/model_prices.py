@@ -22,10 +22,10 @@ from shoal.estimator import standardized
 from shoal.partitioning.enforcement import WAYS, enforce
 from shoal.partitioning.repair import repair
 from shoal.privacy.demands import Demand, spectra
-from shoal.privacy.model import Model
+from shoal.privacy.model import SensitiveModel
 from shoal.privacy.models import MODELS, model
 from shoal.privacy.spectrum import spectrum_of
-from shoal.release.rules import requirements_of
+from shoal.release.groups.rules import requirements_of
 from shoal.tables.sensitive import Line, Sensitive, Tree, ranks
 
 L, T, K = (2, 3, 5), (0.05, 0.1, 0.15, 0.2, 0.3), (3, 5)
@@ -143,7 +143,7 @@ def price(seconds: float, *, quick: bool) -> list[Table]:
 WAYS_SHOWN = [name for name in WAYS if name != "repair"]
 
 
-def _line(case: Case, k: int, wish: Model, start: Array, seconds: float) -> tuple[list[str], str, bool]:
+def _line(case: Case, k: int, wish: SensitiveModel, start: Array, seconds: float) -> tuple[list[str], str, bool]:
     """Return the losses of all ways, what the worst group of the best has, and whether all hold."""
     X, demands = case.X, [Demand(wish, case.sensitive)]
     required = requirements_of(X, k, demands)
@@ -177,14 +177,14 @@ def checking(*, quick: bool) -> Table:
         f"{n:,} rows in {n // 10:,} groups, a sensitive attribute of {values} values, from labels and codes on: the "
         "values of groups are counted once, then every model measures all groups. k-map and delta-presence look at a "
         "population instead and are not part of this.",
-        ["Model", "how far values are", "seconds"],
+        ["SensitiveModel", "how far values are", "seconds"],
     )
     attribute = Sensitive("value", codes, values, None)
     seconds, spectrum = clock(lambda: spectrum_of(labels, attribute), repeats=3)
     table.add("(counting)", "", show(seconds))
     centres, total = rng.normal(size=(n // 10, 5)), seconds
     for name, kind in MODELS.items():
-        if not issubclass(kind, Model):
+        if not issubclass(kind, SensitiveModel):
             continue
         own = model(f"{name} {EXAMPLES[name]}")
         for ground, on in grounds.items() if "closeness" in name else [("", None)]:

@@ -238,9 +238,9 @@ def test_demands_that_make_no_sense_are_refused(fields, part):
 def test_models_are_kept_as_texts_and_name_what_is_guarded():
     plan = Plan.of(models={"ill": "alpha alpha=0.5"}, sensitive_attributes=["wage", "age"], quasi_identifiers="age")
     assert plan.models == {"ill": ("alpha alpha=0.5",)}
-    assert plan.guarded == ("wage", "ill")
-    assert plan.guarded_at_all
-    assert not Plan.of(sensitive_attributes="ill").guarded_at_all
+    assert plan.demanded_of == ("wage", "ill")
+    assert plan.has_demands
+    assert not Plan.of(sensitive_attributes="ill").has_demands
 
 
 def test_the_population_of_a_job_file_lies_beside_it(tmp_path):

@@ -270,10 +270,10 @@ class Plan(BaseModel):
     @model_validator(mode="after")
     def _about_something(self) -> Plan:
         """What is demanded of sensitive attributes needs one, and what is counted in a population needs that."""
-        for wish in ("l", "t"):
-            if getattr(self, wish) is not None and not self.guarded:
-                raise ValueError(f"{wish} is about sensitive attributes that are not quasi-identifiers, and none is")
-        if self.enforcement is not None and not self.guarded_at_all:
+        for model in ("l", "t"):
+            if getattr(self, model) is not None and not self.demanded_of:
+                raise ValueError(f"{model} is about sensitive attributes that are not quasi-identifiers, and none is")
+        if self.enforcement is not None and not self.has_demands:
             raise ValueError("the enforcement is of l, t and models, and none of them is said")
         counted = self.k_map is not None or self.presence is not None
         if counted != (self.population is not None):
@@ -281,13 +281,13 @@ class Plan(BaseModel):
         return self
 
     @property
-    def guarded(self) -> Names:
+    def demanded_of(self) -> Names:
         """Return the sensitive attributes that `l`, `t` and `models` are about."""
         known = self.quasi_identifiers or ()
         return tuple(dict.fromkeys([*(n for n in self.sensitive_attributes if n not in known), *self.models]))
 
     @property
-    def guarded_at_all(self) -> bool:
+    def has_demands(self) -> bool:
         """Return whether anything is demanded of sensitive attributes."""
         return self.l is not None or self.t is not None or bool(self.models)
 

@@ -8,7 +8,7 @@ from shoal.cli import asked
 from shoal.cli.words import FLAGS, in_words_of_the_command_line
 from shoal.errors import OptionError
 from shoal.plan import Plan
-from shoal.release import facts
+from shoal.release.report import facts
 
 
 def plan(**said):

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from invariants import check_partition
-from privacy.demand_strategies import SPECS, error, wishes
+from privacy.demand_strategies import SPECS, demanding_tables, error
 from shoal.errors import DataError, OptionError
 from shoal.partitioning import rule_growth
 from shoal.partitioning.enforcement import WAYS, enforce
@@ -16,7 +16,7 @@ from shoal.partitioning.repair import repair
 from shoal.partitioning.rule_search import search
 from shoal.privacy.demands import Demand, offending
 from shoal.privacy.models import model
-from shoal.release.rules import requirements_of, rules_of
+from shoal.release.groups.rules import requirements_of, rules_of
 from shoal.tables.sensitive import Line, Sensitive, ranks
 
 CLOSENESS = tuple(spec for spec in SPECS if spec.startswith("t-closeness"))
@@ -31,7 +31,7 @@ def distinct_ranks(n, rng):
     return Sensitive("income", rng.permutation(n), n, Line(ranks(n)))
 
 
-@given(wishes(specs=SPECS), st.booleans())
+@given(demanding_tables(specs=SPECS), st.booleans())
 @settings(max_examples=60)
 def test_what_any_way_gives_is_accepted(case, local):
     X, k, demands, rows, labels = case
@@ -43,7 +43,7 @@ def test_what_any_way_gives_is_accepted(case, local):
             assert not offending(found, demands, rows, X).any(), way
 
 
-@given(wishes(specs=("n-t-closeness n=12 t=0.4", "t-closeness t=0.3")))
+@given(demanding_tables(specs=("n-t-closeness n=12 t=0.4", "t-closeness t=0.3")))
 @settings(max_examples=20)
 def test_the_best_way_also_serves_models_without_a_kernel(case):
     X, k, demands, rows, labels = case
@@ -52,7 +52,7 @@ def test_the_best_way_also_serves_models_without_a_kernel(case):
     assert not offending(found, demands, rows, X).any()
 
 
-@given(wishes(specs=SPECS), st.integers(0, 5))
+@given(demanding_tables(specs=SPECS), st.integers(0, 5))
 @settings(max_examples=60)
 def test_the_search_never_raises_the_error(case, seed):
     X, k, demands, rows, labels = case
@@ -191,7 +191,7 @@ def test_the_least_size_is_the_closed_form_where_there_are_no_ties(n, t):
     assert wanted - 1 <= found <= next(size for size in range(wanted, n + 1) if n % size == 0)
 
 
-@given(wishes(specs=CLOSENESS))
+@given(demanding_tables(specs=CLOSENESS))
 @settings(max_examples=60)
 def test_one_record_of_each_subset_is_within_the_bound(case):
     """Of subsets of equal size, any choice is close enough: so is one at random."""

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from invariants import check_partition, same_groups
-from privacy.demand_strategies import SPECS, error, wishes
+from privacy.demand_strategies import SPECS, demanding_tables, error
 from shoal.errors import DataError
 from shoal.partitioning.demand_cuts import median_cuts, recut
 from shoal.partitioning.merging import AGAIN
@@ -14,9 +14,9 @@ from shoal.partitioning.repair import repair
 from shoal.privacy.classes import by_first_row
 from shoal.privacy.demands import Demand, offending
 from shoal.privacy.diversity import DistinctDiversity
-from shoal.privacy.model import Model
+from shoal.privacy.model import SensitiveModel
 from shoal.privacy.tally import GAP
-from shoal.release.rules import requirements_of
+from shoal.release.groups.rules import requirements_of
 from shoal.tables.sensitive import Sensitive
 
 
@@ -24,7 +24,7 @@ def repaired(X, labels, k, demands, *, rows=None, also=None, resplit=True):
     return repair(X, labels, k, requirements_of(X, k, demands, rows=rows, also=also), resplit=resplit)
 
 
-@given(wishes(), st.booleans())
+@given(demanding_tables(), st.booleans())
 @settings(max_examples=120)
 def test_what_is_repaired_is_accepted(case, resplit):
     X, k, demands, rows, labels = case
@@ -35,7 +35,7 @@ def test_what_is_repaired_is_accepted(case, resplit):
         assert len(set(zip(labels.tolist(), found.tolist(), strict=True))) == labels.max() + 1
 
 
-@given(wishes())
+@given(demanding_tables())
 @settings(max_examples=60)
 def test_cuts_lower_the_error_and_keep_what_holds(case):
     X, k, demands, rows, labels = case
@@ -140,7 +140,7 @@ def test_large_groups_are_cut_where_some_positions_are_tried(monkeypatch):
     assert sizes.max() < 6
 
 
-@given(wishes(specs=SPECS))
+@given(demanding_tables(specs=SPECS))
 @settings(max_examples=60)
 def test_median_cuts_keep_what_holds(case):
     X, k, demands, rows, _ = case
@@ -208,6 +208,6 @@ def test_a_model_that_looks_around_is_measured_as_a_whole():
     X = np.arange(24.0)[:, None]
     demand = Demand(Watching(2), Sensitive("disease", np.arange(24) // 4 % 2, 2))
     found = repaired(X, np.arange(24) // 3, 3, [demand])
-    assert isinstance(demand.model, Model)
+    assert isinstance(demand.model, SensitiveModel)
     assert all(seen)
     assert not offending(found, [demand], X=X).any()

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.release.evidence import Frequencies, Histogram, Measured, _guarded, gather
+from shoal.release.report.evidence import Frequencies, Histogram, Measured, _suppressed, gather
 from shoal.tables.values import Codes, Numbers, Places, grouped
 
 K = 5
@@ -304,7 +304,7 @@ def test_a_single_rare_record_cannot_be_found_by_subtraction():
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=12), st.integers(1, 10))
 def test_hidden_counts_add_up_to_k_or_to_nothing(counts, k):
     counts = np.array(counts)
-    shown = _guarded(counts, k)
+    shown = _suppressed(counts, k)
     assert ((shown == counts) | (shown == 0)).all()
     assert ((shown == 0) | (shown >= k)).all()
     hidden = int((counts - shown).sum())

@@ -132,7 +132,7 @@ def test_n_t_closeness_falls_back_on_t_closeness_if_the_published_table_is_seen_
     asked, real = [], run._audited
 
     def audited(result, prepared, *rest):
-        asked.append([str(demand.model) for demand in prepared.demands.models])
+        asked.append([str(demand.model) for demand in prepared.constraints.demands])
         if len(asked) == 1:
             raise DisclosureError("seen otherwise")
         return real(result, prepared, *rest)

@@ -11,8 +11,8 @@ import shoal
 from shoal import Plan
 from shoal.estimator import standardized
 from shoal.measure import certificates
-from shoal.release.bounds import at_most
-from shoal.release.facts import by_the_clock
+from shoal.release.report.facts import by_the_clock
+from shoal.release.report.nearness import at_most
 
 pytestmark = pytest.mark.filterwarnings("ignore::shoal.errors.DisclosureWarning")
 RNG = np.random.default_rng(3)
@@ -90,7 +90,7 @@ def test_what_is_not_known_is_said(monkeypatch):
         assert ("best possible" in page) == (full is not None)
         if full is not None:
             assert full in page
-        from shoal.release.bounds import in_short
+        from shoal.release.report.nearness import in_short
 
         assert in_short(release) == (short or "")
     monkeypatch.setattr(certificates, "QUICK_SECONDS", 1.0)

@@ -5,9 +5,9 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from shoal.release.drawings import quantity, span, tick
-from shoal.release.evidence import Measured, gather
-from shoal.release.report import Check, Column, Facts, File, render
+from shoal.release.report.drawings import quantity, span, tick
+from shoal.release.report.evidence import Measured, gather
+from shoal.release.report.render import Check, Column, Facts, File, render
 from shoal.tables.values import Codes, Numbers
 
 EVIL = "<script>alert('x')</script>\"&<b>"

@@ -169,13 +169,13 @@ def _trials(
     with shows.bars(shell) as bar:
         found = asked.read_source(where, how, bar("reading"))
         from shoal.progress import silent, throttled
-        from shoal.release.comparison import compare as compared
+        from shoal.release.comparison import compare_methods
 
         decimal_mark = found.dialect.decimal if found.dialect is not None else "."
         told = bar("trying")
         progress = silent if told is None else throttled(told)
         with stoppable(shell), shows.compiling_said(shell):
-            trials = compared(
+            trials = compare_methods(
                 found.table, plan, names, ks, forms=forms, text=found.text, decimal=decimal_mark, progress=progress
             )
             return list(trials)

@@ -14,7 +14,7 @@ from shoal.cli.shell import current, guarded
 
 if TYPE_CHECKING:
     from shoal.partitioning.registry import Method, Refinement
-    from shoal.privacy.model import Promise
+    from shoal.privacy.model import Model
 
 EXAMPLES = """
 [bold]Examples[/bold]
@@ -66,12 +66,12 @@ def methods(
     shell.show(shows.pairs([(one.name, _of_model(one)) for one in MODELS.values()]))
 
 
-def _summary(model: type[Promise]) -> str:
+def _summary(model: type[Model]) -> str:
     """Return the first sentences of the docstring."""
     return " ".join((model.__doc__ or "").partition("\n\n")[0].split())
 
 
-def _of_model(model: type[Promise]) -> Text:
+def _of_model(model: type[Model]) -> Text:
     from shoal.privacy.models import written
 
     flag = {"k-anonymity": "-k K", "k-map": "--population FILE --k-map K"}.get(model.name)

@@ -94,9 +94,9 @@ def check_method(plan: Plan) -> None:
     """Refuse unknown methods, refinements, options and models of privacy, whatever the table is."""
     from shoal.partitioning.registry import find_refinement
     from shoal.partitioning.run import resolve
-    from shoal.privacy.wishes import models_of
+    from shoal.privacy.demands import models_of
 
-    for name in plan.guarded:
+    for name in plan.demanded_of:
         models_of(plan, name)
 
     if plan.method != "auto":

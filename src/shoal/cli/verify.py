@@ -111,9 +111,9 @@ def verify(
         shows.print_json(_facts(found, audit, checks, holds))
     current().show(_shown(found, audit, checks, manifest))
     if not holds:
-        from shoal.release.guarantees import in_words
+        from shoal.release.report.demands import demand_in_words
 
-        broken = [in_words(finding) for finding in audit.models if not finding]
+        broken = [demand_in_words(finding) for finding in audit.models if not finding]
         wanted = next((words for words, passed in checks if not passed), broken[0] if broken else f"k = {audit.wanted}")
         current().fail(f"{found.name}: {wanted} does not hold.")
         raise typer.Exit(REFUSED)
@@ -169,12 +169,12 @@ def _shown(source: Source, found: Audit, checks: list[tuple[str, bool]], manifes
 
 def _glances(found: Audit) -> list[tuple[str, str]]:
     """Return what sensitive attributes have where nothing was asked of them."""
-    from shoal.release.guarantees import shown
+    from shoal.release.report.demands import three_digits
 
     by_name: dict[str, list[str]] = {}
     for finding in found.glances:
         letter = "l" if finding.model.rising else "t"
-        by_name.setdefault(str(finding.attribute), []).append(f"{letter} = {shown(finding.held)}")
+        by_name.setdefault(str(finding.attribute), []).append(f"{letter} = {three_digits(finding.held)}")
     return [("sensitive", f"{name}: {', '.join(held)}") for name, held in by_name.items()]
 
 

@@ -59,7 +59,7 @@ class DemandTally:
         gaps = np.zeros(len(first))
         unions = _each(self.spectra, lambda one: one.take(both).pooled(target))
         for spectrum, demand in zip(unions, self.demands, strict=True):
-            measured, required = demand.model.measure(spectrum), demand.model.wish
+            measured, required = demand.model.measure(spectrum), demand.model.required
             with np.errstate(divide="ignore", invalid="ignore"):
                 ratio = required / measured if demand.model.rising else measured / required
             gap = np.where(ratio - 1 < WIDEST, np.maximum(ratio - 1, 0.0), WIDEST) + GAP

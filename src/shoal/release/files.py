@@ -1,4 +1,4 @@
-"""From file to file: read, anonymise, write beside, re-read, verify, rename; then the manifest and the report."""
+"""Releases as files: written beside, read again, verified, renamed; then the manifest and the report."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ from shoal.io.files import checked_target, draft
 from shoal.io.formats import locate
 from shoal.plan import Plan
 from shoal.privacy.audit import Audit, audit, counted, require, verify
-from shoal.privacy.wishes import wishes_of
-from shoal.progress import Progress, part, throttled
-from shoal.release.population import people_of, table_of
-from shoal.release.run import IN_MEMORY, release_of
+from shoal.privacy.demands import demands_of
+from shoal.progress import Progress
+from shoal.release.groups.population import IN_MEMORY, people_of, table_of
 from shoal.tables.columns import typed
 from shoal.tables.frames import to_arrow
 
@@ -29,70 +28,6 @@ if TYPE_CHECKING:
 WORDS = ("nominal", "ordinal", "hierarchical")
 
 Target = str | PathLike[str]
-
-
-def anonymize_file(
-    source: Target | Source,
-    output: Target | None = None,
-    plan: Plan | None = None,
-    *,
-    manifest: Target | None = None,
-    report: Target | None = None,
-    force: bool = False,
-    progress: Progress | None = None,
-    name_of_table: str | None = None,
-    **fields: Any,
-) -> Release:
-    """Anonymise a file or a table of a database, and write the release.
-
-    Parameters
-    ----------
-    source : path, address or Source
-        See :func:`shoal.io.read`.
-    output : path, address or None
-        Where the release goes, see :func:`shoal.io.write`. None: nowhere, it is only returned.
-    plan : Plan or None
-        In place of `fields`, which are those of :class:`shoal.Plan`.
-    manifest, report : path or None
-        Where to write them.
-    force : bool
-        Whether what is there is replaced.
-    progress : callable or None
-    name_of_table : str or None
-        Of a database that is written to.
-    **fields
-
-    Returns
-    -------
-    Release
-        Its table is a pyarrow.Table; one that came from CSV holds text, as it is in the file.
-    """
-    if plan is not None and fields:
-        raise OptionError(f"A plan says everything. Got {next(iter(fields))!r} beside it.")
-    plan = Plan.of(**fields) if plan is None else plan
-    told = throttled(progress)
-    told(0.0)
-    _check_targets(output, manifest, report, force)
-    start = time.perf_counter()
-    if not isinstance(source, Source):
-        source = read(source, progress=part(told, 0.0, 0.1))
-    seconds = time.perf_counter() - start
-    told_of = part(told, 0.1, 0.8)
-    release = release_of(source.table, plan, text=source.text, decimal=decimal_of(source), progress=told_of)
-    release = replace(release, source=source, timings={"reading": seconds, **release.timings})
-    if output is None:
-        told(1.0)
-        return _recorded(release, manifest, report, force)
-    told_rest = part(told, 0.8, 1.0)
-    return save(
-        release,
-        output,
-        manifest=manifest,
-        report=report,
-        force=force,
-        progress=told_rest,
-        name_of_table=name_of_table,
-    )
 
 
 def save(
@@ -106,7 +41,7 @@ def save(
     **options: Any,
 ) -> Release:
     """Write a release; see :meth:`Release.save`."""
-    _check_targets(path, manifest, report, force, options.get("format"))
+    check_targets(path, manifest, report, force, options.get("format"))
     start = time.perf_counter()
     table = to_arrow(release.table, "save")
     if release.text and locate(path, options.get("format"), "target").format.name != "csv":
@@ -114,10 +49,10 @@ def save(
     written = write(table, path, like=release.source, check=release.check, force=force, progress=progress, **options)
     seconds = time.perf_counter() - start
     release = replace(release, written=written, timings={**release.timings, "writing": seconds})
-    return _recorded(release, manifest, report, force)
+    return recorded(release, manifest, report, force)
 
 
-def _check_targets(
+def check_targets(
     output: Target | None, manifest: Target | None, report: Target | None, force: bool, format: str | None = None
 ) -> None:
     """Say what is wrong with the targets before the work is done."""
@@ -130,7 +65,8 @@ def _check_targets(
         checked_target(path, force)
 
 
-def _recorded(release: Release, manifest: Target | None, report: Target | None, force: bool) -> Release:
+def recorded(release: Release, manifest: Target | None, report: Target | None, force: bool) -> Release:
+    """Return the release, after its manifest and its report were written where wanted."""
     if manifest is not None:
         write_text(json.dumps(release.manifest, indent=2, ensure_ascii=False) + "\n", manifest, force=force)
     if report is not None:
@@ -205,7 +141,7 @@ def verify_file(source: str | PathLike[str] | Source, manifest: str | PathLike[s
 def audit_of(source: Source, names: list[str], wanted: int | None, plan: Plan, people: Any = None) -> Audit:
     """Return the audit of a table that was read again: k by rows, and all models of the plan."""
     how: dict[str, Any] = {"text": source.text, "decimal": decimal_of(source)}
-    found = audit(source.table, names, wanted, demands=wishes_of(source.table, plan, **how))
+    found = audit(source.table, names, wanted, demands=demands_of(source.table, plan, **how))
     if plan.population is None:
         return found
     if people is None and plan.population == IN_MEMORY:

@@ -10,10 +10,10 @@ import numpy as np
 from shoal.plan import Plan
 from shoal.privacy.audit import Audit, require
 from shoal.progress import Progress
-from shoal.release.blocks import Block
-from shoal.release.evidence import Evidence
-from shoal.release.losses import Losses
-from shoal.release.utility import Utility
+from shoal.release.groups.blocks import Block
+from shoal.release.measures.losses import Losses
+from shoal.release.measures.utility import Utility
+from shoal.release.report.evidence import Evidence
 from shoal.tables.schema import Attribute, Column
 
 if TYPE_CHECKING:
@@ -124,8 +124,8 @@ class Release:
 
     def report(self, path: str | PathLike[str] | None = None, *, force: bool = False) -> str:
         """Return the report as HTML; it is written to `path` if one is given."""
-        from shoal.release.facts import facts_of
-        from shoal.release.report import render
+        from shoal.release.report.facts import facts_of
+        from shoal.release.report.render import render
 
         page = render(facts_of(self))
         if path is not None:
@@ -176,10 +176,10 @@ class Release:
             require(audit_of(source, names, self.plan.k, self.plan, self.people), "The file")
 
     def __repr__(self) -> str:
-        from shoal.release.guarantees import in_words
+        from shoal.release.report.demands import demand_in_words
 
         units = "" if self.audit.k_units is None else f", k = {self.audit.k_units} in units"
-        units += "".join(f", {in_words(finding)}" for finding in self.audit.models)
+        units += "".join(f", {demand_in_words(finding)}" for finding in self.audit.models)
         return (
             f"Release({self.audit.rows} rows in {self.audit.classes} groups, k = {self.audit.k}{units}, "
             f"loss {100 * self.loss:.3g} %)"

@@ -1,7 +1,8 @@
-"""From a table and a plan to a release: roles, coordinates, groups, representatives, and the audit of the result."""
+"""From a table or a file and a plan to a release: coordinates, groups, representatives, and the audit of the result."""
 
 from __future__ import annotations
 
+import time
 import warnings
 from dataclasses import replace
 from os import PathLike
@@ -10,27 +11,27 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shoal.errors import DisclosureError, DisclosureWarning, OptionError
+from shoal.io import Source, read
 from shoal.plan import Plan
 from shoal.privacy.audit import Audit, audit, counted, require
-from shoal.privacy.wishes import wishes_of
+from shoal.privacy.demands import demands_of
 from shoal.progress import Progress, part, throttled
-from shoal.release.blocks import Block, joint
-from shoal.release.bounds import bound_of
-from shoal.release.evidence import Measured, gather
-from shoal.release.losses import losses
+from shoal.release.files import Target, check_targets, decimal_of, recorded, save
+from shoal.release.groups.blocks import Block, joint
+from shoal.release.groups.population import IN_MEMORY
+from shoal.release.measures.bounds import bound_of
+from shoal.release.measures.losses import losses
+from shoal.release.measures.utility import utility_of
 from shoal.release.preparation import Prepared, prepare
 from shoal.release.publishing import kept_names, published
 from shoal.release.release import Release
-from shoal.release.utility import utility_of
+from shoal.release.report.evidence import Measured, gather
 from shoal.tables import frames
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 Array = np.ndarray[Any, Any]
-
-# What a plan calls a population that is no file.
-IN_MEMORY = "a table in memory"
 
 
 def anonymize(
@@ -122,6 +123,70 @@ def release_of(
     return carry_out(prepare(native, plan, text=text, decimal=decimal, population=population), progress=progress)
 
 
+def anonymize_file(
+    source: Target | Source,
+    output: Target | None = None,
+    plan: Plan | None = None,
+    *,
+    manifest: Target | None = None,
+    report: Target | None = None,
+    force: bool = False,
+    progress: Progress | None = None,
+    name_of_table: str | None = None,
+    **fields: Any,
+) -> Release:
+    """Anonymise a file or a table of a database, and write the release.
+
+    Parameters
+    ----------
+    source : path, address or Source
+        See :func:`shoal.io.read`.
+    output : path, address or None
+        Where the release goes, see :func:`shoal.io.write`. None: nowhere, it is only returned.
+    plan : Plan or None
+        In place of `fields`, which are those of :class:`shoal.Plan`.
+    manifest, report : path or None
+        Where to write them.
+    force : bool
+        Whether what is there is replaced.
+    progress : callable or None
+    name_of_table : str or None
+        Of a database that is written to.
+    **fields
+
+    Returns
+    -------
+    Release
+        Its table is a pyarrow.Table; one that came from CSV holds text, as it is in the file.
+    """
+    if plan is not None and fields:
+        raise OptionError(f"A plan says everything. Got {next(iter(fields))!r} beside it.")
+    plan = Plan.of(**fields) if plan is None else plan
+    told = throttled(progress)
+    told(0.0)
+    check_targets(output, manifest, report, force)
+    start = time.perf_counter()
+    if not isinstance(source, Source):
+        source = read(source, progress=part(told, 0.0, 0.1))
+    seconds = time.perf_counter() - start
+    told_of = part(told, 0.1, 0.8)
+    release = release_of(source.table, plan, text=source.text, decimal=decimal_of(source), progress=told_of)
+    release = replace(release, source=source, timings={"reading": seconds, **release.timings})
+    if output is None:
+        told(1.0)
+        return recorded(release, manifest, report, force)
+    told_rest = part(told, 0.8, 1.0)
+    return save(
+        release,
+        output,
+        manifest=manifest,
+        report=report,
+        force=force,
+        progress=told_rest,
+        name_of_table=name_of_table,
+    )
+
+
 def carry_out(prepared: Prepared, *, progress: Progress | None = None) -> Release:
     """Group the records of a prepared table, publish what groups have in common, and verify the result."""
     try:
@@ -135,7 +200,7 @@ def carry_out(prepared: Prepared, *, progress: Progress | None = None) -> Releas
 
 def _carried_out(prepared: Prepared, progress: Progress | None) -> Release:
     report, watch = throttled(progress), prepared.watch
-    plan, table, demands, weights = prepared.plan, prepared.table, prepared.demands, prepared.weights
+    plan, table, constraints, weights = prepared.plan, prepared.table, prepared.constraints, prepared.weights
     report(0.0)
     coordinates = prepared.embedded()
     report(0.15)
@@ -150,7 +215,7 @@ def _carried_out(prepared: Prepared, progress: Progress | None) -> Release:
         result, changed, measured = _table_of(prepared, blocks, order)
     report(0.9)
     with watch("verifying"):
-        units = demands.units if demands.units is None or order is None else demands.units[order]
+        units = constraints.units if constraints.units is None or order is None else constraints.units[order]
         found = _audited(result, prepared, blocks, units)
     with watch("measuring"):
         labels = joint(blocks)
@@ -214,10 +279,10 @@ def _audited(result: Any, prepared: Prepared, blocks: list[Block], units: Array 
     """Return the audit of all quasi-identifiers of the table to be published, after everything asked for held."""
     plan, strata = prepared.plan, prepared.strata
     names = [name for read in prepared.reads for name in read.attribute.columns] + strata
-    guarded = plan.guarded if plan.guarded_at_all else ()
-    table = frames.to_arrow(result, "anonymize", [*names, *guarded])
+    demanded = plan.demanded_of if plan.has_demands else ()
+    table = frames.to_arrow(result, "anonymize", [*names, *demanded])
     how: dict[str, Any] = {"text": prepared.text, "decimal": prepared.decimal}
-    together = audit(table, names, plan.k, units=units, demands=wishes_of(table, plan, **how))
+    together = audit(table, names, plan.k, units=units, demands=demands_of(table, plan, **how))
     if prepared.people is not None:
         together = replace(together, models=together.models + counted(table, prepared.people, names, plan, **how))
     if len(blocks) == 1:

@@ -110,7 +110,7 @@ def roles(names: list[str], plan: Plan) -> tuple[Column, ...]:
     for name, option in described:
         # To describe how a column is grouped is to declare its role.
         role = declared.setdefault(name, rest)
-        read_too = plan.guarded_at_all and role == "sensitive" and option in OF_VALUES
+        read_too = plan.has_demands and role == "sensitive" and option in OF_VALUES
         if role != "quasi-identifier" and not read_too:
             raise OptionError(
                 f"The {option!r} of a plan must be about quasi-identifiers. Got {name!r}, whose role is {role!r}.",

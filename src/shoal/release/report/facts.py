@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import shoal
 from shoal.partitioning.registry import find, find_refinement
-from shoal.release.bounds import in_full, in_short
-from shoal.release.cells import FORM, said_of
 from shoal.release.flags import FLAGS
-from shoal.release.guarantees import guarantees_of, in_words, shown
+from shoal.release.groups.cells import FORM, said_of
 from shoal.release.manifest import versions
-from shoal.release.report import Check, Column, Facts, File
-from shoal.release.utility import sentences
+from shoal.release.measures.utility import sentences
+from shoal.release.report.demands import demand_facts, demand_in_words, three_digits
+from shoal.release.report.nearness import in_full, in_short
+from shoal.release.report.render import Check, Column, Facts, File
 
 if TYPE_CHECKING:
     from shoal.plan import Plan
@@ -65,7 +65,7 @@ def facts_of(release: Release) -> Facts:
         utility=tuple(sentences(release.utility, release.rows_removed)),
         by_cells=plan.release == FORM,
         removed=_removed(release),
-        guarantees=guarantees_of(release),
+        demands=demand_facts(release),
         dropped=_dropped(release),
         missing_rule=MISSING[plan.missing],
         missing=tuple((name, count) for name, count in release.missing.items() if count),
@@ -127,8 +127,8 @@ def _checks(release: Release) -> tuple[Check, ...]:
             words = f"counted {where}"
             checks.append(Check(f"k = {plan.k} within {', '.join(block.columns)}", True, words))
     for finding in found.models:
-        words = f"{shown(finding.held)} in the worst of {finding.groups} groups, counted {where}"
-        checks.append(Check(f"{in_words(finding)} in every group", bool(finding), words))
+        words = f"{three_digits(finding.held)} in the worst of {finding.groups} groups, counted {where}"
+        checks.append(Check(f"{demand_in_words(finding)} in every group", bool(finding), words))
     gone = [column.name for column in release.columns if column.role in ("identifier", "unit")]
     if gone:
         checks.append(Check("Identifiers are not in the release", True, f"left out: {', '.join(gone)}"))

@@ -18,8 +18,8 @@ from shoal.errors import DataError, OptionError
 from shoal.partitioning.pool import numbered
 from shoal.plan import Plan
 from shoal.privacy.classes import classes_of
-from shoal.release.blocks import Block
-from shoal.release.strata import units_of
+from shoal.release.groups.blocks import Block
+from shoal.release.groups.strata import units_of
 from shoal.tables.hierarchy import Hierarchy
 from shoal.tables.ladders import ladder
 from shoal.tables.representatives import SUPPRESSED

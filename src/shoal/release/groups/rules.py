@@ -10,22 +10,24 @@ import numpy as np
 
 from shoal.kernels import rules as _rules
 from shoal.partitioning.requirements import FallsShort, Requirements, Tally
-from shoal.privacy.anonymity import KAnonymity
 from shoal.privacy.closeness import TCloseness
 from shoal.privacy.demands import Demand, offending
-from shoal.privacy.disclosure import DeltaDisclosure
-from shoal.privacy.diversity import DistinctDiversity, EntropyDiversity, RecursiveDiversity
-from shoal.privacy.frequency import AlphaFrequency
-from shoal.privacy.likeness import BetaLikeness, EnhancedBetaLikeness
-from shoal.privacy.model import TOLERANCE, Model
-from shoal.privacy.sensitivity import PSensitive
+from shoal.privacy.diversity import (
+    DistinctDiversity,
+    EntropyDiversity,
+    KAnonymity,
+    PSensitive,
+    RecursiveDiversity,
+)
+from shoal.privacy.frequencies import AlphaFrequency, BetaLikeness, DeltaDisclosure, EnhancedBetaLikeness
+from shoal.privacy.model import TOLERANCE, SensitiveModel
 from shoal.privacy.spectrum import Line, Sensitive, Tree
 from shoal.privacy.tally import DemandTally, local
 from shoal.tables.sensitive import grounded
 
 Array = np.ndarray[Any, Any]
 
-RULES: dict[type[Model], int] = {
+RULES: dict[type[SensitiveModel], int] = {
     KAnonymity: _rules.SIZE,
     DistinctDiversity: _rules.DISTINCT,
     PSensitive: _rules.DISTINCT,
@@ -84,8 +86,8 @@ def requirements_of(
 def rules_of(demands: Sequence[Demand], rows: Array | None = None) -> _rules.Rules | None:
     """Return demands as kernels take them, for some records of the table; None if there is no rule for one of them.
 
-    The limits are closer to the wishes than those of the models, so that rounding never makes what a kernel allows
-    what a model refuses.
+    The limits are closer to what is required than those of the models, so that no model refuses for rounding what a
+    kernel allows.
     """
     found = [_rule(demand) for demand in demands]
     made = [rule for rule in found if rule is not None]
@@ -108,11 +110,11 @@ def rules_of(demands: Sequence[Demand], rows: Array | None = None) -> _rules.Rul
     )
 
 
-def _limit(model: Model) -> float:
+def _limit(model: SensitiveModel) -> float:
     if isinstance(model, RecursiveDiversity):
         return float(np.nextafter(model.c, 0.0))
-    slack = 0.5 * TOLERANCE * max(1.0, abs(model.wish))
-    return model.wish - slack if model.rising else model.wish + slack
+    slack = 0.5 * TOLERANCE * max(1.0, abs(model.required))
+    return model.required - slack if model.rising else model.required + slack
 
 
 def _rule(demand: Demand) -> _Rule | None:

@@ -1,7 +1,7 @@
-"""Partitions under what tables demand: strata, units, records that must not be separated, models of privacy.
+"""Partitions under constraints: strata, units, records that must not be separated, demands on sensitive attributes.
 
 Every method of Shoal makes groups of at least k records. Where k counts units, or equal records must stay together,
-groups that fall short are merged with their nearest ones afterwards. Models of privacy have ways of their own
+groups that fall short are merged with near ones afterwards. Demands have methods of their own
 (`shoal.partitioning.enforcement`), of which the groups of the method are one start.
 """
 
@@ -29,8 +29,8 @@ Array = np.ndarray[Any, Any]
 AUTO_SECONDS, AUTO_SECONDS_PER_ROW = 10.0, 1e-4
 
 
-class Demands(NamedTuple):
-    """What a partition must respect.
+class Constraints(NamedTuple):
+    """What a partition must respect besides k.
 
     Attributes
     ----------
@@ -40,28 +40,28 @@ class Demands(NamedTuple):
         k counts different ones.
     together : bool
         Whether equal records are never separated.
-    models : tuple of Demand
-        Of sensitive attributes of the whole table, in every group.
+    demands : tuple of Demand
+        On sensitive attributes of the whole table, in every group.
     """
 
     strata: Array | None = None
     units: Array | None = None
     together: bool = False
-    models: tuple[Demand, ...] = ()
+    demands: tuple[Demand, ...] = ()
 
 
-def group(X: Array, plan: Plan, demands: Demands, report: Progress = silent) -> Array:
-    """Return labels int64[n] of groups that satisfy the demands, numbered by first appearance.
+def group(X: Array, plan: Plan, constraints: Constraints, report: Progress = silent) -> Array:
+    """Return labels int64[n] of groups that satisfy the constraints, numbered by first appearance.
 
     Parameters
     ----------
     X : float64[n, d]
     plan : Plan
         With a method that is settled.
-    demands : Demands
+    constraints : Constraints
     report : callable
     """
-    strata = np.zeros(len(X), np.int64) if demands.strata is None else demands.strata
+    strata = np.zeros(len(X), np.int64) if constraints.strata is None else constraints.strata
     labels = np.empty(len(X), np.int64)
     order = np.argsort(strata, kind="stable")
     bounds = np.flatnonzero(np.diff(strata[order], prepend=-1, append=-1))
@@ -69,13 +69,13 @@ def group(X: Array, plan: Plan, demands: Demands, report: Progress = silent) -> 
     for start, stop in pairwise(bounds):
         rows = order[start:stop]
         told = part(report, start / len(X), stop / len(X))
-        units = None if demands.units is None else np.unique(demands.units[rows], return_inverse=True)[1]
+        units = None if constraints.units is None else np.unique(constraints.units[rows], return_inverse=True)[1]
         here = X if len(rows) == len(X) else X[rows]
         shared = _shared(plan, len(rows) / len(X))
-        near = part(told, 0.0, 0.5) if demands.models else told
-        own = _one_stratum(here, shared, units, demands.together, near)
-        if demands.models:
-            own = _enforced(here, own, shared, demands._replace(units=units), rows, part(told, 0.5, 1.0))
+        near = part(told, 0.0, 0.5) if constraints.demands else told
+        own = _one_stratum(here, shared, units, constraints.together, near)
+        if constraints.demands:
+            own = _enforced(here, own, shared, constraints._replace(units=units), rows, part(told, 0.5, 1.0))
         labels[rows] = own + count
         count += int(own.max()) + 1
     return numbered(labels)
@@ -86,7 +86,7 @@ def patience(n: int) -> float:
     return AUTO_SECONDS + AUTO_SECONDS_PER_ROW * n
 
 
-def settled(plan: Plan, n: int, d: int, demands: Demands, blocks: int = 1) -> tuple[Plan, str]:
+def settled(plan: Plan, n: int, d: int, constraints: Constraints, blocks: int = 1) -> tuple[Plan, str]:
     """Return the plan with the method that `auto` stands for, its share of the time, and why.
 
     One method serves all strata: the one for the largest, in the share of the time that its rows are of all. Limits of
@@ -97,11 +97,11 @@ def settled(plan: Plan, n: int, d: int, demands: Demands, blocks: int = 1) -> tu
     plan : Plan
     n, d : int
         Rows and coordinates.
-    demands : Demands
+    constraints : Constraints
     blocks : int
         Partitions that have to share the time, besides that of units.
     """
-    runs = blocks * (1 if demands.units is None else 2) * (2 if demands.models else 1)
+    runs = blocks * (1 if constraints.units is None else 2) * (2 if constraints.demands else 1)
     limit = None if plan.time_limit is None else plan.time_limit / runs
     if plan.method != "auto":
         return plan.model_copy(update={"time_limit": limit}), "the plan asks for it"
@@ -109,7 +109,7 @@ def settled(plan: Plan, n: int, d: int, demands: Demands, blocks: int = 1) -> tu
     if plan.options:
         resolve("auto", plan.options, plan.refine, plan.time_limit, (n, d), plan.k)  # says why they are refused
     improved = plan.refine is not None and find_refinement(plan.refine).timed
-    largest = n if demands.strata is None else int(np.bincount(demands.strata).max())
+    largest = n if constraints.strata is None else int(np.bincount(constraints.strata).max())
     own = None if limit is None else (limit / 2 if improved else limit) * largest / n
     choice = choose(largest, d, plan.k, own, patience(n) / runs * largest / n)
     options = dict(choice.options)
@@ -131,11 +131,11 @@ def _shared(plan: Plan, share: float) -> Plan:
     return plan.model_copy(update=update) if share < 1 and update else plan
 
 
-def in_words(plan: Plan) -> str:
+def method_in_words(plan: Plan) -> str:
     """Return the method of a plan with its options, and the refinement."""
     options = ", ".join(f"{name}={value!r}" for name, value in plan.options.items())
     words = plan.method + (f" ({options})" if options else "") + (f", then {plan.refine}" if plan.refine else "")
-    if not plan.guarded_at_all:
+    if not plan.has_demands:
         return words
     way = plan.enforcement or "repair"
     return f"{words}, then the best way for the models" if way == "best" else f"{words}, then {way} for the models"
@@ -161,16 +161,16 @@ def _one_stratum(X: Array, plan: Plan, units: Array | None, together: bool, repo
     return by_rows if _error(X, by_rows) <= _error(X, by_units) else by_units
 
 
-def _enforced(X: Array, labels: Array, plan: Plan, demands: Demands, rows: Array, report: Progress) -> Array:
+def _enforced(X: Array, labels: Array, plan: Plan, constraints: Constraints, rows: Array, report: Progress) -> Array:
     """Return groups of the records of a stratum that satisfy the models too, by the way that the plan says."""
     from shoal.partitioning.enforcement import enforce
     from shoal.partitioning.repair import repair
-    from shoal.release.rules import requirements_of
+    from shoal.release.groups.rules import requirements_of
 
-    units = demands.units
+    units = constraints.units
     also = None if units is None else (lambda at, own: _few_units(own, units[at], plan.k))
-    required = requirements_of(X, plan.k, demands.models, rows=rows, also=also)
-    if demands.together:
+    required = requirements_of(X, plan.k, constraints.demands, rows=rows, also=also)
+    if constraints.together:
         return repair(X, labels, plan.k, required, resplit=False, report=report)
     # The search after a method that draws nothing at random must not make its release another one each time.
     rng = np.random.default_rng(plan.random_state or 0)

@@ -8,7 +8,7 @@ import numpy as np
 
 from shoal.errors import DataError, OptionError
 from shoal.privacy.classes import classes_of, codes_of
-from shoal.release.grouping import Demands
+from shoal.release.groups.grouping import Constraints
 
 if TYPE_CHECKING:
     from shoal.plan import Plan
@@ -19,12 +19,12 @@ TOGETHER = " + "
 NO_VALUE = "no value"
 
 
-def demands_of(table: Any, plan: Plan) -> tuple[Demands, list[str], dict[str, Any]]:
+def constraints_of(table: Any, plan: Plan) -> tuple[Constraints, list[str], dict[str, Any]]:
     """Return what the partition must respect, the names of the strata, and their columns where strata were merged."""
     units = None if plan.unit is None else units_of(table.column(plan.unit), plan)
     together = plan.release == "global-recoding"
     if not plan.stratum:
-        return Demands(None, units, together), [], {}
+        return Constraints(None, units, together), [], {}
     names = list(plan.stratum)
     strata = classes_of(table, names)
     changed: dict[str, Any] = {}
@@ -38,7 +38,7 @@ def demands_of(table: Any, plan: Plan) -> tuple[Demands, list[str], dict[str, An
                 hint="small_strata='merge' puts the small ones together; or leave the stratum out.",
             )
         strata, changed = merged_strata(table, names, strata, plan.k, units)
-    return Demands(strata, units, together), names, changed
+    return Constraints(strata, units, together), names, changed
 
 
 def units_of(column: Any, plan: Plan) -> Array:

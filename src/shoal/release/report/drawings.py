@@ -13,7 +13,7 @@ from datetime import date, timedelta
 
 from markupsafe import Markup, escape
 
-from shoal.release.evidence import Axes, Correlations, Histogram, Sizes
+from shoal.release.report.evidence import Axes, Correlations, Histogram, Sizes
 
 __all__ = [
     "change_of",

@@ -10,18 +10,21 @@ from shoal.errors import DataError, OptionError, near_names
 from shoal.io import read
 from shoal.privacy.audit import counted
 from shoal.privacy.classes import by_first_row, classes_of
-from shoal.release.grouping import merged
+from shoal.release.groups.grouping import merged
 from shoal.release.publishing import published
 from shoal.tables import frames
 from shoal.tables.columns import typed
 
 if TYPE_CHECKING:
     from shoal.plan import Plan
-    from shoal.release.blocks import Block
-    from shoal.release.coordinates import Coordinates
+    from shoal.release.groups.blocks import Block
+    from shoal.release.groups.coordinates import Coordinates
     from shoal.release.preparation import Prepared
 
 Array = np.ndarray[Any, Any]
+
+# What a plan calls a population that is no file.
+IN_MEMORY = "a table in memory"
 
 
 def people_of(plan: Plan, given: Any = None) -> Any:

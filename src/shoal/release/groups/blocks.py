@@ -11,8 +11,8 @@ from shoal.errors import OptionError
 from shoal.partitioning.registry import find
 from shoal.plan import Plan
 from shoal.progress import Progress, part
-from shoal.release.coordinates import Coordinates
-from shoal.release.grouping import Demands, group, in_words, settled
+from shoal.release.groups.coordinates import Coordinates
+from shoal.release.groups.grouping import Constraints, group, method_in_words, settled
 from shoal.tables.schema import Attribute
 
 Array = np.ndarray[Any, Any]
@@ -26,11 +26,11 @@ class Block(NamedTuple):
     labels: Array  # int64[n], in the order of the table that came in
     method: str
     why: str
-    optimal: bool = False  # whether no partition that satisfies the demands loses less
+    optimal: bool = False  # whether no partition that satisfies the constraints loses less
 
 
 def partitioned(
-    attributes: Sequence[Attribute], coordinates: Coordinates, plan: Plan, demands: Demands, report: Progress
+    attributes: Sequence[Attribute], coordinates: Coordinates, plan: Plan, constraints: Constraints, report: Progress
 ) -> list[Block]:
     """Return the partition of each block of attributes."""
     blocks = []
@@ -39,13 +39,13 @@ def partitioned(
         X = coordinates.together(own)
         told = part(report, at / len(sets), (at + 1) / len(sets))
         n, d = X.shape
-        chosen, why = settled(plan, n, d, demands, len(sets))
+        chosen, why = settled(plan, n, d, constraints, len(sets))
         columns = tuple(name for attribute in attributes if attribute.name in own for name in attribute.columns)
-        labels = group(X, chosen, demands, told)
+        labels = group(X, chosen, constraints, told)
         # Mending groups afterwards, for units, equal records and models of privacy, does not keep an optimum.
-        free = demands.units is None and not demands.together and not demands.models
+        free = constraints.units is None and not constraints.together and not constraints.demands
         optimal = find(chosen.method).optimal and free
-        blocks.append(Block(tuple(own), columns, labels, in_words(chosen), why, optimal))
+        blocks.append(Block(tuple(own), columns, labels, method_in_words(chosen), why, optimal))
     return blocks
 
 

@@ -12,13 +12,13 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from shoal.release import drawings
-from shoal.release.evidence import Evidence, Frequencies, Histogram
+from shoal.release.report import drawings
+from shoal.release.report.evidence import Evidence, Frequencies, Histogram
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-__all__ = ["Check", "Column", "Facts", "File", "Guarantee", "render"]
+__all__ = ["Check", "Column", "DemandFacts", "Facts", "File", "render"]
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,8 @@ class File:
 
 
 @dataclass(frozen=True)
-class Guarantee:
-    """What is kept of a sensitive attribute in every group, and the group that is nearest to breaking it."""
+class DemandFacts:
+    """A demand on a sensitive attribute, what holds of it, and the group that is nearest to falling short."""
 
     attribute: str
     short: str  # such as "l = 3 (distinct)"
@@ -91,7 +91,7 @@ class Facts:
     by_cells: bool = False  # whether records were put together by cells that do not depend on the data
     removed: str = ""  # the share of the records that were removed with their cells, a sentence
     dropped: tuple[str, ...] = ()  # sentences: which rows and columns were left out, and why
-    guarantees: tuple[Guarantee, ...] = ()  # of sensitive attributes
+    demands: tuple[DemandFacts, ...] = ()  # on sensitive attributes
     missing_rule: str = ""  # a sentence
     missing: tuple[tuple[str, int], ...] = ()  # the number of missing values of columns that have some
     notes: tuple[str, ...] = ()  # sentences on strata, units, weights, blocks, shuffling
@@ -138,7 +138,7 @@ def render(facts: Facts) -> str:
             quasi=[column for column in facts.columns if column.role == "quasi-identifier"],
             identifiers=[column for column in facts.columns if column.role == "identifier"],
             sensitive=[column.name for column in facts.columns if column.role == "sensitive" and column.published],
-            unguarded=_unguarded(facts),
+            undemanded=_without_demand(facts),
             unchanged=[column.name for column in facts.columns if column.published == "unchanged"],
             attributes=_attributes(evidence),
             moved=_moved(evidence),
@@ -201,10 +201,10 @@ def _verdict(facts: Facts) -> _Verdict:
     )
 
 
-def _unguarded(facts: Facts) -> list[str]:
-    """Return the sensitive columns that nothing was asked of."""
-    guarded = {guarantee.attribute for guarantee in facts.guarantees}
-    return [c.name for c in facts.columns if c.role == "sensitive" and c.published and c.name not in guarded]
+def _without_demand(facts: Facts) -> list[str]:
+    """Return the sensitive columns that nothing is demanded of."""
+    demanded = {demand.attribute for demand in facts.demands}
+    return [c.name for c in facts.columns if c.role == "sensitive" and c.published and c.name not in demanded]
 
 
 def _attributes(evidence: Evidence | None) -> list[dict[str, object]]:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from shoal.measure.utility import certainty_penalty, total_information_loss
-from shoal.release.blocks import Block, joint
-from shoal.release.cells import Cells
+from shoal.release.groups.blocks import Block, joint
+from shoal.release.groups.cells import Cells
 from shoal.tables.schema import Read
 from shoal.tables.values import Codes, Numbers
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shoal.release.coordinates import Coordinates
+from shoal.release.groups.coordinates import Coordinates
 
 Array = np.ndarray[Any, Any]
 

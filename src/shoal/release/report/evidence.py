@@ -20,7 +20,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shoal.release.relations import ENOUGH, Axes, Correlations, Related, Sizes, axes_of, correlations_of, sizes_of
+from shoal.release.report.relations import (
+    ENOUGH,
+    Axes,
+    Correlations,
+    Related,
+    Sizes,
+    axes_of,
+    correlations_of,
+    sizes_of,
+)
 from shoal.tables.values import Codes, Numbers, Places, Values
 
 __all__ = [
@@ -179,7 +188,7 @@ def _look(part: Measured, k: int) -> tuple[Histogram | Frequencies, Figures, Rel
 # --- what must not be seen ---
 
 
-def _guarded(counts: Array, k: int) -> Array:
+def _suppressed(counts: Array, k: int) -> Array:
     """Return the counts with those below k set to 0, and one more if what is hidden would add up to less than k."""
     shown = np.where(counts < k, 0, counts)
     hidden = int((counts - shown).sum())
@@ -222,7 +231,8 @@ def _numbers(part: Measured, before: Array, after: Array, k: int) -> tuple[Histo
     old, new = np.clip(old, *bounds), np.clip(new, *bounds)
     edges = _edges(new, bounds, kind in _WHOLE, max(4, min(_BINS, len(before) // (4 * k))))
     counts = [
-        _guarded(np.append(_binned(v, edges), gone), k).tolist() for v, gone in ((old, missing[0]), (new, missing[1]))
+        _suppressed(np.append(_binned(v, edges), gone), k).tolist()
+        for v, gone in ((old, missing[0]), (new, missing[1]))
     ]
     histogram = Histogram(
         name, kind, tuple(edges.tolist()), tuple(counts[0][:-1]), tuple(counts[1][:-1]), (counts[0][-1], counts[1][-1])
@@ -330,7 +340,7 @@ def _frequencies(
 
 def _named(counts: dict[str, int], gone: int, k: int) -> tuple[dict[str, int], int]:
     """Return the categories that may be named, with their counts, and the count of missing values."""
-    shown = _guarded(np.array([*counts.values(), gone], dtype=np.int64), k).tolist()
+    shown = _suppressed(np.array([*counts.values(), gone], dtype=np.int64), k).tolist()
     return {level: count for level, count in zip(counts, shown, strict=False) if count}, shown[-1]
 
 

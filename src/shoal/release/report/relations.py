@@ -1,6 +1,6 @@
 """How groups and attributes lie to each other: sizes of groups, correlations, principal axes.
 
-See :mod:`shoal.release.evidence` for what these may show of the originals.
+See :mod:`shoal.release.report.evidence` for what these may show of the originals.
 """
 
 from __future__ import annotations
