@@ -187,6 +187,81 @@ def test_the_check_of_imports_sees_what_it_should(where, text):
     assert len(offences(SOURCE / where, ast.parse(text))) == 1
 
 
+# --- circles inside a part ---
+
+
+def module_name(path):
+    parts = ("shoal", *path.relative_to(SOURCE).with_suffix("").parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def without_type_checking(tree):
+    """Return the tree without what only type checkers read."""
+
+    class Cut(ast.NodeTransformer):
+        def visit_If(self, node):
+            self.generic_visit(node)
+            return node.orelse or ast.Pass() if "TYPE_CHECKING" in ast.unparse(node.test) else node
+
+    return Cut().visit(tree)
+
+
+def graph_of(trees):
+    """Return {module: the modules that it imports}, of {module: (path, tree)}, imports inside of functions included."""
+    graph = {}
+    for module, (path, tree) in trees.items():
+        names = [name for _, name in imported_names(path, without_type_checking(tree))]
+        # `from a import b` imports the module a.b if there is one, else a.
+        found = {name if name in trees else name.rpartition(".")[0] for name in names}
+        graph[module] = sorted((found & set(trees)) - {module})
+    return graph
+
+
+def circle_in(graph):
+    """Return modules each of which imports the next, the first and the last being the same; None if there are none."""
+    done = set()
+
+    def search(module, way):
+        if module in way:
+            return [*way[way.index(module) :], module]
+        if module not in done:
+            for target in graph[module]:
+                found = search(target, [*way, module])
+                if found:
+                    return found
+            done.add(module)
+        return None
+
+    return next(filter(None, (search(module, []) for module in sorted(graph))), None)
+
+
+PACKAGES = sorted({part_of(path) for path in MODULES if len(path.relative_to(SOURCE).parts) > 1})
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_no_module_imports_itself_through_others(package):
+    """Wherever an import stands; those for type checkers do not count."""
+    trees = {module_name(path): (path, tree_of(path)) for path in MODULES if part_of(path) == package}
+    circle = circle_in(graph_of(trees))
+    assert circle is None, " -> ".join(circle)
+
+
+def test_the_check_of_circles_sees_what_it_should():
+    texts = {
+        "shoal.x.a": "def f():\n    from shoal.x import b",
+        "shoal.x.b": "from shoal.x.c import thing",
+        "shoal.x.c": "from shoal.x.a import f",
+    }
+    checked = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from shoal.x.a import f"
+
+    def circle(texts):
+        return circle_in(graph_of({name: (SOURCE / "x" / "y.py", ast.parse(text)) for name, text in texts.items()}))
+
+    assert circle(texts) == ["shoal.x.a", "shoal.x.b", "shoal.x.c", "shoal.x.a"]
+    assert circle({**texts, "shoal.x.c": checked}) is None
+    assert circle({**texts, "shoal.x.c": f"{checked}\nelse:\n    import shoal.x.a"}) is not None
+
+
 # --- what an import costs ---
 
 

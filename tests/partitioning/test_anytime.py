@@ -20,10 +20,10 @@ from shoal.measure import sse, sst
 from shoal.partitioning import anytime as module
 from shoal.partitioning import chains, evolution, recombination
 from shoal.partitioning.anytime import anytime, cut_in_regions, refine_anytime
-from shoal.partitioning.bounds import neighbour_bound
 from shoal.partitioning.chains import Budget, field
 from shoal.partitioning.choice import quick_start
 from shoal.partitioning.evolution import Evolution
+from shoal.partitioning.neighbour_bound import neighbour_bound
 from shoal.partitioning.pool import numbered
 from shoal.progress import Standing
 

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from shoal.cli import asked, shows
 from shoal.cli import options as o
-from shoal.cli.shell import Shell, current, guarded, stoppable
+from shoal.cli.shell import Shell, current, reports_errors, stoppable
 from shoal.cli.task import WRITING, Task, task_of
 from shoal.errors import DisclosureWarning
 
@@ -85,7 +85,7 @@ ToTable = Annotated[
 ]
 
 
-@guarded
+@reports_errors
 def anonymize(
     source: o.MaybeInput = None,
     k: K = None,

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from shoal.cli import asked, shows
 from shoal.cli import options as o
-from shoal.cli.shell import Shell, current, guarded, stoppable
+from shoal.cli.shell import Shell, current, reports_errors, stoppable
 from shoal.cli.words import in_words_of_the_command_line
 from shoal.errors import OptionError
 
@@ -73,7 +73,7 @@ Units = Annotated[
 Force = Annotated[bool, typer.Option("--force", help="Replace a plot that is there.", rich_help_panel=o.FILES)]
 
 
-@guarded
+@reports_errors
 def compare(
     source: o.MaybeInput = None,
     ks: Ks = None,

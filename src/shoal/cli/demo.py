@@ -13,7 +13,7 @@ from rich.text import Text
 
 from shoal.cli import options as o
 from shoal.cli import shows
-from shoal.cli.shell import Shell, current, guarded
+from shoal.cli.shell import Shell, current, reports_errors
 from shoal.errors import DisclosureWarning, ShoalError
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ WIDE = 79  # characters that all of them take
 FILES = ("survey.csv", "release.csv", "release.csv.manifest.json", "report.html")
 
 
-@guarded
+@reports_errors
 def demo(
     out: Annotated[str, typer.Option("--out", metavar="DIR", help="Where the files go.")] = "shoal-demo",
     force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,

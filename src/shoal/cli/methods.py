@@ -10,7 +10,7 @@ from rich.text import Text
 
 from shoal.cli import options as o
 from shoal.cli import shows
-from shoal.cli.shell import current, guarded
+from shoal.cli.shell import current, reports_errors
 
 if TYPE_CHECKING:
     from shoal.partitioning.registry import Method, Refinement
@@ -29,7 +29,7 @@ EXAMPLES = """
 """
 
 
-@guarded
+@reports_errors
 def methods(
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="One method only, in full.")] = None,
     json: o.Json = False,

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from shoal.cli import asked, shows
 from shoal.cli import options as o
-from shoal.cli.shell import REFUSED, current, guarded
+from shoal.cli.shell import REFUSED, current, reports_errors
 from shoal.cli.task import manifest_beside
 from shoal.errors import OptionError
 
@@ -56,7 +56,7 @@ OF_PLANS = (
 )
 
 
-@guarded
+@reports_errors
 def verify(
     source: File,
     manifest: Manifest = None,

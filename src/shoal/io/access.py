@@ -161,7 +161,7 @@ def _written(table: pa.Table, job: Writing, check: Check) -> Written:
         raise cannot_write(Path(job.name), error) from None
     reading = Reading(job.path, job.format, job.name, job.suffix, job.compression, **expected.options)
     again = _read_file(replace(reading, progress=part(report, 0.5, 0.9)))
-    import_module("shoal.io.comparison").compare(expected.table, again.table, job.name)
+    import_module("shoal.io.comparison").require_same(expected.table, again.table, job.name)
     check(again)
     return Written(job.name, again.sha256, table.num_rows, os.stat(job.path).st_size, expected.notes)
 

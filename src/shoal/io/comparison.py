@@ -6,10 +6,10 @@ from typing import Any
 
 from shoal.errors import ShoalError
 
-__all__ = ["compare"]
+__all__ = ["require_same"]
 
 
-def compare(wanted: Any, again: Any, name: str) -> None:
+def require_same(wanted: Any, again: Any, name: str) -> None:
     """Raise ShoalError unless the table `again` has the names, the rows and the values of `wanted`."""
     if again.column_names != wanted.column_names or again.num_rows != wanted.num_rows:
         raise _differs(name, "another number of rows or other column names")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from shoal.errors import DataError, OptionError, ShoalError, near_names
-from shoal.io.comparison import compare
+from shoal.io.comparison import require_same
 from shoal.io.formats import Place
 from shoal.io.source import Source
 from shoal.io.sql import identifiers, quoted
@@ -121,7 +121,7 @@ class Database(ABC):
         notes: list[str] = []
         again = self.select(table, notes)
         name = f"{self.name}, table {shown}"
-        compare(rows, again, name)
+        require_same(rows, again, name)
         check(Source(again, False, self.format, None, None, name, tuple(notes)))
 
     def _only_table(self) -> str:

@@ -23,7 +23,7 @@ Array = np.ndarray[Any, Any]
 UNSURE, NEVER = -1, -2
 
 
-class Parts(NamedTuple):
+class Partition(NamedTuple):
     """A partition under work. Groups are visited, and ties are settled, in the order of their numbers.
 
     Attributes

@@ -31,12 +31,12 @@ import numpy as np
 
 from shoal.arrays import group_means
 from shoal.kernels.growth import mdav_plainly
-from shoal.partitioning.bounds import neighbour_bound
 from shoal.partitioning.chains import Budget, field
 from shoal.partitioning.choice import DEFAULT_SECONDS, quick_start
 from shoal.partitioning.covering import solve
 from shoal.partitioning.evolution import CYCLE, OTHER_STARTS, Evolution, compact, ending
 from shoal.partitioning.maximum_distance import mdav_plus
+from shoal.partitioning.neighbour_bound import neighbour_bound
 from shoal.partitioning.paths import univariate
 from shoal.partitioning.pool import squared_error
 from shoal.partitioning.refine import split_large

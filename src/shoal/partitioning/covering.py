@@ -186,7 +186,7 @@ class _Search:
                 self.incumbent(solved, 0.3)
                 self.prove(1.0)
                 return
-            self.cut(sets, solved)
+            self.add_cuts(sets, solved)
 
     def columns(self) -> Solved | None:
         """Add columns until the bound is that of the programme; None at the end of the time."""
@@ -256,7 +256,7 @@ class _Search:
         _pricing.descend(self.X, prices, self.near, self.k, 1e-9, start)
         return start
 
-    def cut(self, sets: list[tuple[int, ...]], solved: Solved) -> None:
+    def add_cuts(self, sets: list[tuple[int, ...]], solved: Solved) -> None:
         """Add cuts, and drop those without a price."""
         programme = self.programme
         idle = (solved.cuts < 1e-9) & (self.best.cuts < 1e-9)

@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from shoal.arrays import Array
-from shoal.kernels.cuts import cut
+from shoal.kernels.cuts import cut_in_order
 from shoal.kernels.growth import FROM_MEAN, OPPOSITE
 from shoal.partitioning.maximum_distance import FurthestPairs, grow_groups, md_groups
 from shoal.partitioning.pool import Groups, Pool, by_distance, members
@@ -29,7 +29,7 @@ def mhm(X: Array, order: Array, k: int) -> Array:
     k : int
     """
     labels = np.empty(len(X), np.int64)
-    labels[order] = cut(X[order], k)
+    labels[order] = cut_in_order(X[order], k)
     return labels
 
 

@@ -55,7 +55,7 @@ class Work:
         n, groups = len(self.X), int(labels.max()) + 1
         room = 2 * groups + 4 * self.k + 64
         means = all_means(self.X, labels, groups)
-        self.parts = _rounds.Parts(
+        self.parts = _rounds.Partition(
             X=self.X,
             labels=np.empty(n, np.int64),
             heads=np.full(room, -1, np.int64),

@@ -46,9 +46,9 @@ class Hierarchy:
 
         The delimiter (``;``, ``,`` or tab) is detected, cells may be quoted, and ``.gz`` is decompressed.
         """
-        from shoal.tables.hierarchy_files import from_csv
+        from shoal.tables.hierarchy_files import read_csv
 
-        return from_csv(path)
+        return _frozen(*read_csv(path))
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Hierarchy:
@@ -56,9 +56,9 @@ class Hierarchy:
 
         :mod:`shoal.tables.hierarchy_files` describes the formats.
         """
-        from shoal.tables.hierarchy_files import load
+        from shoal.tables.hierarchy_files import read
 
-        return load(path)
+        return _frozen(*read(path))
 
     @classmethod
     def from_rows(
