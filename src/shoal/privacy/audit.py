@@ -6,8 +6,9 @@ value, a missing value being like a missing value and like nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -45,7 +46,7 @@ class Audit:
     wanted : int or None
     classes_below, rows_below : int
         Classes with fewer rows (units) than wanted, and the rows in them.
-    sizes : dict
+    sizes : {size: int}
         How many classes there are of each size.
     models : tuple of Finding
         What was found of each model that was asked for.
@@ -60,7 +61,7 @@ class Audit:
     wanted: int | None
     classes_below: int
     rows_below: int
-    sizes: dict[int, int]
+    sizes: Mapping[int, int]
     models: tuple[Finding, ...] = ()
     glances: tuple[Finding, ...] = ()
 
@@ -180,7 +181,7 @@ def audit(
         wanted=wanted,
         classes_below=int(below.sum()),
         rows_below=int(sizes[below].sum()),
-        sizes=dict(zip(kinds.tolist(), numbers.tolist(), strict=True)),
+        sizes=MappingProxyType(dict(zip(kinds.tolist(), numbers.tolist(), strict=True))),
         models=findings(table, names, demands),
     )
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from shoal.release.groups.blocks import Block
 from shoal.release.measures.losses import Losses
 from shoal.release.measures.utility import Utility
 from shoal.release.report.evidence import Evidence
+from shoal.release.verified import Verified
 from shoal.tables.schema import Attribute, Column
 
 if TYPE_CHECKING:
@@ -24,14 +27,18 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Release:
     """A table in which k has been verified.
+
+    It cannot be changed: arrays and mappings are read-only, and `table` is a data frame of its own each time.
 
     Attributes
     ----------
     table : data frame
         To be published, of the kind that came in.
+    verified : Verified
+        The table and its audit, kept together.
     labels : int64[n]
         Group of each published row. Not to be published.
     plan : Plan
@@ -61,20 +68,19 @@ class Release:
         The files.
     """
 
-    table: Any
+    verified: Verified
     labels: Array
     plan: Plan
     columns: tuple[Column, ...]
     attributes: tuple[Attribute, ...]
-    audit: Audit
     blocks: tuple[Block, ...]
     losses: Losses
-    missing: dict[str, int]
+    missing: Mapping[str, int]
     rows_in: int
     rows_dropped: int
     rows_removed: int
     warnings: tuple[str, ...]
-    timings: dict[str, float]
+    timings: Mapping[str, float]
     evidence: Evidence
     utility: Utility
     lower_bound: float | None = None
@@ -83,6 +89,22 @@ class Release:
     source: Source | None = None
     written: Written | None = None
     created: str = field(default_factory=lambda: _now())
+
+    def __post_init__(self) -> None:
+        for array in (self.labels, *(block.labels for block in self.blocks)):
+            array.flags.writeable = False
+        for name in ("missing", "timings"):
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+
+    @property
+    def table(self) -> Any:
+        """Return the table to be published, a data frame of its own each time."""
+        return self.verified.table
+
+    @property
+    def audit(self) -> Audit:
+        """Return what was counted on the published table."""
+        return self.verified.audit
 
     @property
     def loss(self) -> float:

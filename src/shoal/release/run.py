@@ -26,6 +26,7 @@ from shoal.release.preparation import Prepared, prepare
 from shoal.release.publishing import kept_names, published
 from shoal.release.release import Release
 from shoal.release.report.evidence import Measured, gather
+from shoal.release.verified import Verified
 from shoal.tables import frames
 
 if TYPE_CHECKING:
@@ -232,12 +233,11 @@ def _carried_out(prepared: Prepared, progress: Progress | None) -> Release:
         warnings.warn(words, DisclosureWarning, stacklevel=5)
     report(1.0)
     return Release(
-        table=result,
+        verified=Verified(result, found),
         labels=labels if order is None else labels[order],
         plan=plan,
         columns=prepared.columns,
         attributes=prepared.attributes,
-        audit=found,
         blocks=tuple(blocks),
         losses=lost,
         lower_bound=bound,

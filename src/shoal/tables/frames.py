@@ -84,6 +84,23 @@ def has_labels(native: Any) -> bool:
     return index is not None and hasattr(native, "iloc") and type(index).__name__ != "RangeIndex"
 
 
+def duplicate(native: Any) -> Any:
+    """Return a data frame of the same content; changing it in place does not change `native`.
+
+    Nothing is copied by libraries whose tables do not change or are copied when they are written to.
+    """
+    import narwhals as nw
+    import pyarrow as pa
+
+    if isinstance(native, pa.Table):
+        return native
+    frame = nw.from_native(native, eager_only=True)
+    if frame.implementation.is_pandas():
+        on_write = int(frame.__native_namespace__().__version__.split(".")[0]) >= 3
+        return native.copy(deep=not on_write)
+    return frame.clone().to_native()
+
+
 def rebuilt(native: Any, keep: list[str], rows: Array | None, changed: Mapping[str, Any], *, relabel: bool) -> Any:
     """Return a data frame of the same type as `native` with some of its rows and columns, and new values.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +17,7 @@ class Losses(NamedTuple):
     """SSE / SST, of all coordinates together and of each attribute."""
 
     total: float
-    by_attribute: dict[str, float]
+    by_attribute: Mapping[str, float]
 
 
 def losses(coordinates: Coordinates, labels: dict[str, Array], weights: Array | None) -> Losses:
@@ -36,7 +38,7 @@ def losses(coordinates: Coordinates, labels: dict[str, Array], weights: Array | 
         by[name] = min(1.0, own / whole) if whole > 0 else 0.0
         error += coordinates.importance[name] * own
         total += coordinates.importance[name] * whole
-    return Losses(min(1.0, error / total) if total > 0 else 0.0, by)
+    return Losses(min(1.0, error / total) if total > 0 else 0.0, MappingProxyType(by))
 
 
 def _squared_error(x: Array, labels: Array, weights: Array | None) -> float:

@@ -8,8 +8,9 @@ table that sizes and ranges of groups are measured against, and each costs C_DM 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import fsum
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
@@ -52,12 +53,12 @@ class Utility(NamedTuple):
     certainty_penalty: float | None
     certainty_penalty_total: float | None
     total_information_loss: float | None
-    by_attribute: dict[str, float]
+    by_attribute: Mapping[str, float]
     left_out: tuple[str, ...]
 
     def plain(self) -> dict[str, Any]:
         """Return plain values for JSON."""
-        return {**self._asdict(), "left_out": list(self.left_out)}
+        return {**self._asdict(), "by_attribute": dict(self.by_attribute), "left_out": list(self.left_out)}
 
 
 def utility_of(reads: Sequence[Read], blocks: Sequence[Block], k: int, cells: Cells | None = None) -> Utility:
@@ -93,7 +94,7 @@ def utility_of(reads: Sequence[Read], blocks: Sequence[Block], k: int, cells: Ce
         certainty_penalty=_average(by, importance),
         certainty_penalty_total=None if not measured else n * weight * (_average(by, importance) or 0.0),
         total_information_loss=_average(high, importance),
-        by_attribute={name: by[name] for name in importance},
+        by_attribute=MappingProxyType({name: by[name] for name in importance}),
         left_out=tuple(read.attribute.name for read in reads if read.attribute.kind == "place"),
     )
 
