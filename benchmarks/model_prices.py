@@ -38,7 +38,7 @@ repair that only merges groups, *re-split* also cuts them where the model allows
 are the ways of Soria-Comas et al. (2015), *growth* takes the nearest record that adds diversity when it must,
 *Mondrian* cuts where both sides satisfy the model: all of them without the local search. *Searched* is the repair
 followed by the local search, *best* the search from the best of the ways that fit, in the same time. *Worst* is what
-the worst group of *best* has: never beyond the wish. The searches were ended by the clock.
+the worst group of *best* has: never beyond what is required. The searches were ended by the clock.
 
 - Census: 1,080 records, the attribute FEDTAX taken out as sensitive, by rank; 12 quasi-identifiers.
 - Adult: 48,842 records. For l-diversity the sensitive attribute is *occupation* (14 values; missing ones add nothing)
@@ -75,7 +75,7 @@ for name in ("k_anonymity", "l_diversity", "entropy_l_diversity", "t_closeness")
 
 
 class Case(NamedTuple):
-    """A table with a sensitive attribute, and the wishes to try on it."""
+    """A table with a sensitive attribute, and the models to try on it."""
 
     name: str
     X: Array
@@ -135,7 +135,7 @@ def price(seconds: float, *, quick: bool) -> list[Table]:
                 kept &= holds
                 cells.insert(1, f"{100 * shoal.information_loss(case.X, free):.4g}")
                 table.add(f"{case.name}, {spec}", *cells, worst)
-        table.verdicts.append(f"No enforced partition is beyond its wish: {'holds' if kept else 'DOES NOT HOLD'}.")
+        table.verdicts.append(f"No enforced partition misses what is required: {'holds' if kept else 'DOES NOT HOLD'}.")
         tables.append(table)
     return tables
 
@@ -143,9 +143,9 @@ def price(seconds: float, *, quick: bool) -> list[Table]:
 WAYS_SHOWN = [name for name in WAYS if name != "repair"]
 
 
-def _line(case: Case, k: int, wish: SensitiveModel, start: Array, seconds: float) -> tuple[list[str], str, bool]:
+def _line(case: Case, k: int, one: SensitiveModel, start: Array, seconds: float) -> tuple[list[str], str, bool]:
     """Return the losses of all ways, what the worst group of the best has, and whether all hold."""
-    X, demands = case.X, [Demand(wish, case.sensitive)]
+    X, demands = case.X, [Demand(one, case.sensitive)]
     required = requirements_of(X, k, demands)
     rng = np.random.default_rng(0)
     made: list[Array | None] = [start, *(repair(X, start, k, required, resplit=resplit) for resplit in (False, True))]
@@ -154,10 +154,10 @@ def _line(case: Case, k: int, wish: SensitiveModel, start: Array, seconds: float
         made.append(enforce(X, k, required, way=way, labels=start, search=False, rng=rng) if fits else None)
     made.append(enforce(X, k, required, way="repair", labels=start, time_limit=seconds, rng=rng))
     made.append(enforce(X, k, required, labels=start, time_limit=seconds, rng=rng))
-    measured = [wish.measure(spectra(labels, demands)[0]) for labels in made[1:] if labels is not None]
-    holds = all(bool(wish.allows(found).all()) for found in measured)
+    measured = [one.measure(spectra(labels, demands)[0]) for labels in made[1:] if labels is not None]
+    holds = all(bool(one.allows(found).all()) for found in measured)
     cells = ["" if labels is None else f"{100 * shoal.information_loss(X, labels):.4g}" for labels in made]
-    return cells, f"{measured[-1][wish.worst(measured[-1])]:.4g}", holds
+    return cells, f"{measured[-1][one.worst(measured[-1])]:.4g}", holds
 
 
 def checking(*, quick: bool) -> Table:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import re
-import sys
 from typing import Any
 
 from shoal.plan import ACCESS_KEYS, JOB_KEYS, KINDS, SDCMICRO, Plan
@@ -248,13 +247,7 @@ def models_page() -> str:
         f"{'yes' if kind.monotone else 'no'} |"
         for name, kind in MODELS.items()
     ]
-    parts, told = [], set()
-    for name, kind in MODELS.items():
-        module = sys.modules[kind.__module__]
-        parts.append(f"## `{name}` {{ #{name} }}\n\n{_whole(kind)}\n")
-        if module not in told:
-            told.add(module)
-            parts.append(f"{_whole(module)}\n")
+    parts = [f"## `{name}` {{ #{name} }}\n\n{_whole(kind)}\n" for name, kind in MODELS.items()]
     return MODELS_HEAD + "\n".join([*rows, "", *parts])
 
 

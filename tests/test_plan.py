@@ -235,7 +235,7 @@ def test_demands_that_make_no_sense_are_refused(fields, part):
     assert part in message(**fields)
 
 
-def test_models_are_kept_as_texts_and_name_what_is_guarded():
+def test_models_are_kept_as_texts_and_name_what_is_demanded_of():
     plan = Plan.of(models={"ill": "alpha alpha=0.5"}, sensitive_attributes=["wage", "age"], quasi_identifiers="age")
     assert plan.models == {"ill": ("alpha alpha=0.5",)}
     assert plan.demanded_of == ("wage", "ill")
