@@ -1,6 +1,7 @@
 """How far a release is from the best possible: with blocks, strata, units, weights; and how that is said."""
 
 import json
+from dataclasses import replace
 from math import inf
 
 import numpy as np
@@ -118,7 +119,7 @@ def test_the_manifest_has_bound_and_gap():
     assert said["lower_bound"] == release.lower_bound
     assert said["gap"] == release.gap
     assert "highspy" in said["versions"]
-    endless = type(release)(**{**vars(release), "lower_bound": 0.0})
+    endless = replace(release, lower_bound=0.0)
     assert endless.gap == inf
     assert endless.manifest["gap"] is None
     assert "not known: the bound that was computed is 0" in endless.report()
