@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from invariants import check_partition, same_groups
 from privacy.demand_strategies import SPECS, demanding_tables, error
 from shoal.errors import DataError
-from shoal.partitioning.demand_cuts import median_cuts, recut
+from shoal.partitioning.cutting import median_cuts, recut
 from shoal.partitioning.merging import AGAIN
 from shoal.partitioning.repair import repair
 from shoal.privacy.classes import by_first_row
@@ -131,8 +131,8 @@ def test_cuts_are_the_cheapest_of_all(seed, k, l):  # noqa: E741
 
 
 def test_large_groups_are_cut_where_some_positions_are_tried(monkeypatch):
-    monkeypatch.setattr("shoal.partitioning.demand_cuts.OF_ONE", 64)
-    monkeypatch.setattr("shoal.partitioning.demand_cuts.AT_ONCE", 128)
+    monkeypatch.setattr("shoal.partitioning.cutting.OF_ONE", 64)
+    monkeypatch.setattr("shoal.partitioning.cutting.AT_ONCE", 128)
     X = np.random.default_rng(0).normal(size=(300, 3))
     found = recut(X, np.zeros(300, np.int64), 3, lambda _, own: np.zeros(own.max() + 1, bool))
     sizes = np.bincount(found)

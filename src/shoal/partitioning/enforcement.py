@@ -17,7 +17,7 @@ from shoal.kernels import rules as _rules
 from shoal.kernels.rules import Rules
 from shoal.partitioning import rule_growth as _growth
 from shoal.partitioning.choice import quick_start
-from shoal.partitioning.demand_cuts import median_cuts
+from shoal.partitioning.cutting import median_cuts
 from shoal.partitioning.pool import numbered, squared_error
 from shoal.partitioning.registry import find
 from shoal.partitioning.repair import repair

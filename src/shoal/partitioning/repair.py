@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from shoal.errors import DataError
-from shoal.partitioning.demand_cuts import recut
+from shoal.partitioning.cutting import recut
 from shoal.partitioning.merging import Cheapest, merge
 from shoal.partitioning.pool import numbered
 from shoal.partitioning.requirements import Requirements
