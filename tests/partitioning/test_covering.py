@@ -12,7 +12,6 @@ from partitioning.strategies import points as points_of
 from shoal.measure import information_loss
 from shoal.partitioning import bounds, cover_prices, cover_programme, covering
 from shoal.partitioning.cover_cuts import Cuts, separate
-from shoal.partitioning.neighbour_bound import neighbour_bound
 from shoal.partitioning.pool import squared_error
 
 points = partial(points_of, spread=100)
@@ -72,7 +71,7 @@ def test_the_bound_is_valid_whenever_it_stops(k, ticks, monkeypatch):
     Clock().give_to(monkeypatch, covering, cover_prices, cover_programme)
     found = covering.solve(X, k, time_limit=ticks)
     assert np.bincount(found.labels).min() >= k
-    assert neighbour_bound(X, k) * (1 - 1e-5) <= found.bound <= best.error * (1 + 1e-9)
+    assert bounds.neighbour_bound(X, k) * (1 - 1e-5) <= found.bound <= best.error * (1 + 1e-9)
     assert found.error >= best.error * (1 - 1e-6)
     assert found.proven <= (found.error <= best.error * (1 + 1e-6))
 
@@ -127,8 +126,8 @@ def test_windows_give_a_valid_bound_no_worse_than_the_neighbours(monkeypatch):
     best = covering.solve(X, 2, time_limit=60)
     monkeypatch.setattr(bounds, "WINDOW", 90)
     found = bounds.windows_bound(X, 2, 30)
-    assert neighbour_bound(X, 2) * 1.05 < found <= best.error
-    assert bounds.windows_bound(X, 2, 1e-6) == neighbour_bound(X, 2)
+    assert bounds.neighbour_bound(X, 2) * 1.05 < found <= best.error
+    assert bounds.windows_bound(X, 2, 1e-6) == bounds.neighbour_bound(X, 2)
 
 
 def test_census_pairs(benchmark_table):

@@ -88,19 +88,18 @@ def lower_bound(
 def _share(X: Array, k: int, effort: str, labels: Array | None, seconds: float, n_jobs: int, report: Progress) -> float:
     """Return the bound on SSE / SST for checked input."""
     from shoal.partitioning import bounds
-    from shoal.partitioning.neighbour_bound import SAFE, neighbour_bound
     from shoal.partitioning.paths import univariate
     from shoal.partitioning.pool import cost_of, total_cost
 
     if effort == "quick":
-        bound = neighbour_bound(X, k, n_jobs)
+        bound = bounds.neighbour_bound(X, k, n_jobs)
     elif effort == "centres":
-        bound = max(bounds.centres_bound(X, k), neighbour_bound(X, k, n_jobs))
+        bound = max(bounds.centres_bound(X, k), bounds.neighbour_bound(X, k, n_jobs))
     elif X.shape[1] == 1:
-        bound = total_cost(X, univariate(X, k)) * (1 - SAFE)
+        bound = total_cost(X, univariate(X, k)) * (1 - bounds.SAFE)
     else:
         # If stopped early, the bound may be below that of the neighbours by the margin for rounding.
-        bound = max(bounds.covering_bound(X, k, labels, seconds, report), neighbour_bound(X, k, n_jobs))
+        bound = max(bounds.covering_bound(X, k, labels, seconds, report), bounds.neighbour_bound(X, k, n_jobs))
     share = bound / cost_of(X, np.arange(len(X)))
     return min(1.0, share) if share > NEGLIGIBLE_SHARE else 0.0
 

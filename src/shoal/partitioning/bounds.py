@@ -24,6 +24,8 @@ from shoal.progress import Progress, silent
 
 Array = np.ndarray[Any, Any]
 
+__all__ = ["SAFE", "centres_bound", "covering_bound", "neighbour_bound", "neighbour_prices", "windows_bound"]
+
 log = logging.getLogger("shoal")
 
 # Records in a window of `windows_bound`, at most.
