@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from invariants import check_partition
+from invariants import check_partition, same_groups
 from privacy.demand_strategies import SPECS, demanding_tables, error
 from shoal.errors import DataError, OptionError
 from shoal.partitioning import rule_growth
@@ -245,3 +245,32 @@ def test_growth_with_nothing_to_look_after_is_mdav():
     rules = rules_of([Demand(model("distinct-diversity l=2"), distinct_ranks(400, seeded()))])
     grown = rule_growth.k_first(X, 4, rules)
     assert error(X, grown) == pytest.approx(error(X, np.asarray(mdav(X, 4))), rel=0.02)
+
+
+# --- merging ---
+
+
+def plain_worst_first(X, labels, rules):
+    """Merge the group furthest from the table with the one of the nearest mean, in plain loops."""
+    groups = [np.flatnonzero(labels == g) for g in range(labels.max() + 1)]
+    while True:
+        found = np.empty(len(X), np.int64)
+        for g, rows in enumerate(groups):
+            found[rows] = g
+        missed = (rule_growth.measured(rules, found) - rules.limits[:, None])[0]
+        if len(groups) == 1 or missed.max() <= 0:
+            return found
+        worst = groups.pop(int(missed.argmax()))
+        away = [((X[rows].mean(axis=0) - X[worst].mean(axis=0)) ** 2).sum() for rows in groups]
+        nearest = int(np.argmin(away))
+        groups[nearest] = np.concatenate([groups[nearest], worst])
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_group_furthest_from_the_table_joins_the_nearest(seed):
+    rng = seeded(seed)
+    X, labels = rng.normal(size=(60, 2)), np.arange(60) // 3
+    rules = rules_of([Demand(model("t-closeness t=0.15"), distinct_ranks(60, rng))])
+    found = rule_growth.merge_worst(X, labels, rules)
+    assert 1 < found.max() + 1 < 20
+    assert same_groups(found, plain_worst_first(X, labels, rules))
