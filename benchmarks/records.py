@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import base64
-import csv
 import datetime
 import hashlib
 import json
@@ -24,7 +23,7 @@ import numpy as np
 
 import shoal
 from benchmarks.engine import correlated, figure
-from benchmarks.published import cells, figures_file, table
+from benchmarks.published import best_printed, cells, table
 from benchmarks.timing import PAGES, Array, Table, publish, show
 from shoal.progress import Standing
 
@@ -114,16 +113,6 @@ def note_bound(dataset: str, k: int, quick: float, bound: float, seconds: float)
 
 
 # --- parts ------------------------------------------------------------------------------------------------
-
-
-def best_printed(dataset: str, k: int) -> str:
-    """Return the lowest printed figure of any method for a table and k, claims that nobody could repeat left out."""
-    path = figures_file()
-    if path is None:
-        raise FileNotFoundError("published_il.csv was not found: name it in SHOAL_PUBLISHED")
-    with path.open(newline="", encoding="utf-8") as file:
-        rows = [row for row in csv.DictReader(file) if (row["dataset"], row["k"]) == (dataset, str(k))]
-    return min((row["il_percent"] for row in rows if "not reproducible" not in row["source"]), key=float)
 
 
 def part_a(options: argparse.Namespace) -> Table:

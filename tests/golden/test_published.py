@@ -2,10 +2,10 @@
 
 import pytest
 from benchmarks.loss import measure, score
-from benchmarks.published import EXACT, PATHS, RANDOM, SMALL, STARTS, cells, figures_file
+from benchmarks.published import EXACT, PATHS, RANDOM, SMALL, STARTS, cells
 from benchmarks.readings import explanation
 
-pytestmark = pytest.mark.skipif(figures_file() is None, reason="published figures absent: set SHOAL_PUBLISHED")
+pytestmark = pytest.mark.usefixtures("benchmark_data")
 
 
 @pytest.fixture(scope="module")
