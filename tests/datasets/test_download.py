@@ -1,6 +1,7 @@
 """Downloads, from a server on this machine only."""
 
 import gzip
+import logging
 import os
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -124,6 +125,20 @@ def test_a_download_is_checked_kept_and_found_again(table, server, tmp_path, pat
     assert np.array_equal(load("tiny").data, VALUES)
     assert np.array_equal(load("tiny", download=True).data, VALUES)
     assert len(server.asked) == asked
+
+
+def test_a_download_says_what_it_fetches_and_where_it_is_kept(table, server, tmp_path, caplog):
+    with caplog.at_level(logging.INFO, logger="shoal"):
+        table("good")
+    kept = tmp_path / "cache" / "shoal" / "tiny.csv.gz"
+    assert [record.getMessage() for record in caplog.records] == [
+        "fetching the table 'tiny': a tiny table; licence: not stated at the source",
+        f"fetched {len(GOOD)} bytes from http://127.0.0.1:{server.server_port}/good",
+        f"kept the table 'tiny' in {kept}, {kept.stat().st_size} bytes",
+    ]
+    caplog.clear()
+    load("tiny", download=True)
+    assert caplog.records == []
 
 
 def test_a_download_goes_to_data_home_and_is_the_same_file_each_time(table, tmp_path):
