@@ -107,9 +107,16 @@ class Cell:
         decimals = len(self.printed.partition(".")[2])
         return float(10.0**-decimals)
 
+    def equals(self, ours: float) -> bool:
+        """Whether ours, rounded as printed, is the printed figure."""
+        return self._units(ours) == 0
+
     def agrees(self, ours: float) -> bool:
         """Whether ours, rounded as printed, is the printed figure or one unit of its last digit beside it."""
-        return abs(round(ours / self.digit) - round(self.value / self.digit)) <= 1
+        return self._units(ours) <= 1
+
+    def _units(self, ours: float) -> int:
+        return abs(round(ours / self.digit) - round(self.value / self.digit))
 
 
 def printed() -> list[Cell]:
@@ -176,10 +183,11 @@ def recipe(cell: Cell) -> tuple[str, dict[str, Any]]:
     return name, {**options, "closest": "cost"} if by_cost else options
 
 
-def loss(X: Array, cell: Cell) -> float:
-    """Return the loss of the method of a cell on X, in per cent."""
+def loss(X: Array, cell: Cell, **more: Any) -> float:
+    """Return the loss of the method of a cell on X, in per cent; `more` are options besides those of the cell."""
     name, options = recipe(cell)
-    refinement = {option: options[option] for option in ("refine", "passes") if option in options}
+    options = {**options, **more}
+    refinement = {option: options[option] for option in ("refine", "passes", "reading") if option in options}
     own = {option: value for option, value in options.items() if option not in refinement}
     compared = with_the_first_cut_of_print(X) if name in ("mondrian-v", "mona") else X
     labels = shoal.partition(compared, cell.k, name, n_jobs=-1, **own)

@@ -29,6 +29,9 @@ HEAD = """\
 A method takes coordinates of *n* records in *d* columns and a least group size *k*, and returns groups of at
 least *k* records. [Choose a method](../how-to/choose-a-method.md) helps to pick one. In Python,
 `shoal.methods()` has the same facts.
+
+Where a paper leaves a choice open, or its printed losses contradict its text, the description or the line *Reading*
+says what Shoal does. [Golden figures](golden.md) compares the results with print.
 """
 
 SOURCES = """\
@@ -84,6 +87,7 @@ def section(method: Method) -> str:
         "\n".join(
             [
                 f"- Paper: {prose(method.paper)}",
+                *reading(method),
                 f"- Cost: {prose(method.cost)}",
                 f"- Threads: {'uses `n_jobs`' if method.parallel else 'one'}",
                 *(["- Time: `time_limit` ends it"] if method.timed else []),
@@ -106,6 +110,7 @@ def refinement_section(refinement: Refinement) -> str:
         "\n".join(
             [
                 f"- Paper: {prose(refinement.paper)}",
+                *reading(refinement),
                 *(["- Time: `time_limit` ends it"] if refinement.timed else []),
             ]
         ),
@@ -113,6 +118,11 @@ def refinement_section(refinement: Refinement) -> str:
     if refinement.options:
         parts.append("\n".join(options_table(refinement.options)))
     return "\n\n".join(parts) + "\n"
+
+
+def reading(entry: Method | Refinement) -> list[str]:
+    """Return the line on how the paper is read, if there is something to say."""
+    return [f"- Reading: {prose(entry.reading)}"] if entry.reading else []
 
 
 def options_table(options: tuple[Option, ...]) -> list[str]:

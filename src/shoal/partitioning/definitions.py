@@ -78,6 +78,9 @@ class Method:
         Time and memory.
     function : str
         ``module:function`` within this package.
+    reading : str
+        How the paper is read where it leaves a choice open or its printed losses contradict its text; empty if the
+        docstring of the function says it, or if there is nothing to say.
     parallel : bool
         Whether `n_jobs` can make it faster.
     univariate : bool
@@ -101,6 +104,7 @@ class Method:
     random: bool = False
     timed: bool = False
     optimal: bool = False
+    reading: str = ""
 
     def load(self) -> Callable[..., Any]:
         """Return the function ``f(X, k, *, report, **options) -> labels``."""
@@ -122,6 +126,7 @@ class Refinement:
         ``module:function`` within this package.
     options : tuple of Option
     parallel, random, timed : bool
+    reading : str
         As those of a :class:`Method`.
     """
 
@@ -133,6 +138,7 @@ class Refinement:
     parallel: bool = False
     random: bool = False
     timed: bool = False
+    reading: str = ""
 
     def load(self) -> Callable[..., Any]:
         """Return the function ``f(X, k, labels, *, report, **options) -> labels``."""
