@@ -33,17 +33,10 @@ test: $(STAMP)  ## run the tests (a few minutes)
 test-long: $(STAMP)  ## run the long property tests too
 	SHOAL_TEST_EXAMPLES=2000 $(BIN)/python -m pytest -n auto
 
-bench: $(STAMP)  ## loss against the published tables, speed, growth and memory
-	$(BIN)/python -m benchmarks.loss
-	$(BIN)/python -m benchmarks.speed
-	$(BIN)/python -m benchmarks.engine
-	$(BIN)/python -m benchmarks.release
-	$(BIN)/python -m benchmarks.model_prices
-	$(BIN)/python -m benchmarks.mdav_speedups
-	$(BIN)/python -m benchmarks.univariate
-	$(BIN)/python -m benchmarks.optimality
+bench: $(STAMP)  ## write every page of measurements (about an hour on two quiet cores)
+	$(BIN)/python -m benchmarks
 
-bench-loss: $(STAMP)  ## the lowest losses of the search, against print, aims and proven bounds
+bench-loss: $(STAMP)  ## the lowest losses at full length: searches of a minute, bounds of five (two hours and more)
 	$(BIN)/python -m benchmarks.records
 
 lint: $(STAMP)  ## check style and types

@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import shoal
-from benchmarks.timing import Array, Table, clock, publish, show
+from benchmarks.pages import Table, publish
+from benchmarks.timing import Array, clock, show
 from shoal.estimator import standardized
 from shoal.partitioning.enforcement import WAYS, enforce
 from shoal.partitioning.repair import repair

@@ -81,6 +81,8 @@ EXACT = (
     "MD", "MDAV", "MDAV-NN", "MDAV+", "V-MDAV", "MDAV*", "MDAV*_gamma", "CBFS-NN", "CBFS-NC", "MDAV-NC",
     "TFRP-NN", "TFRP-NC", "GSMS-NN",
 )  # fmt: skip
+# All figures of these methods and their variants, also those that are not expected to agree.
+CLASSICAL = (*EXACT, "CBFS", "MDAV* (clos'' variant)")
 RANDOM = ("LMaS_10", "LMaS_100", "ONA_10", "ONA_100")
 PATHS = ("NPN-MHM", "MD-MHM", "MDAV-MHM", "CBFS-MHM")
 
