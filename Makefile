@@ -8,7 +8,7 @@ STAMP  := $(VENV)/.installed
 export NUMBA_CACHE_DIR ?= $(CURDIR)/.cache/numba
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long bench bench-loss lint format docs clean
+.PHONY: help demo test test-long bench bench-loss lint format docs dist clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -21,17 +21,17 @@ $(CORE): pyproject.toml
 
 $(STAMP): $(CORE)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable '.[test,lint,docs,bench]'
+	$(BIN)/python -m pip install --quiet --editable '.[test,lint,docs,bench,dist]'
 	@touch $@
 
 demo: $(CORE)  ## anonymise a small table and show what was published
 	@$(BIN)/python examples/demo.py
 
 test: $(STAMP)  ## run the tests (a few minutes)
-	$(BIN)/python -m pytest -n auto -m "not long"
+	$(BIN)/python -m pytest -n auto --dist loadgroup -m "not long"
 
 test-long: $(STAMP)  ## run the long property tests too
-	SHOAL_TEST_EXAMPLES=2000 $(BIN)/python -m pytest -n auto
+	SHOAL_TEST_EXAMPLES=2000 $(BIN)/python -m pytest -n auto --dist loadgroup
 
 bench: $(STAMP)  ## write every page of measurements (about an hour on two quiet cores)
 	$(BIN)/python -m benchmarks
@@ -51,6 +51,9 @@ format: $(STAMP)  ## put the code into the house style
 docs: $(STAMP)  ## build the documentation into site/
 	$(BIN)/python docs/reference.py
 	$(BIN)/mkdocs build --strict
+
+dist: $(STAMP)  ## build a source archive and a wheel into dist/
+	$(BIN)/python -m build --no-isolation
 
 clean:  ## remove everything that was built
 	rm -rf $(VENV) .cache site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

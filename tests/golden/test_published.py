@@ -5,7 +5,8 @@ from benchmarks.loss import measure, score
 from benchmarks.published import EXACT, PATHS, RANDOM, SMALL, STARTS, cells, loss, table
 from benchmarks.readings import explanation
 
-pytestmark = pytest.mark.usefixtures("benchmark_data")
+# One worker for all: what they share takes two minutes.
+pytestmark = [pytest.mark.usefixtures("benchmark_data"), pytest.mark.xdist_group("golden")]
 
 
 @pytest.fixture(scope="module")
