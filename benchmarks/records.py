@@ -332,7 +332,7 @@ def main() -> None:
     tables = [Table(*made[name]) for name in PARTS if name in made]
     for part in tables:
         part.origin = "" if part.origin == origin() else part.origin
-    publish("records", "The lowest losses", INTRO, [record_table(), *tables], quick=options.quick)
+    publish("records", "The lowest losses", INTRO, [record_table(), *tables], quick=options.quick, times="")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 
 import pytest
-from benchmarks import pages
+from benchmarks import engine, pages
 
 
 @pytest.fixture
@@ -65,3 +65,14 @@ def test_a_quick_page_outside_a_checkout_says_both(checkout):
 def test_a_table_of_an_earlier_run_names_its_own_origin():
     table = pages.Table("Old", "Text.", ["a"], [["1"]], origin="Measured on commit `abcdef0`.")
     assert table.markdown().startswith("## Old\n\nMeasured on commit `abcdef0`.\n\nText.")
+
+
+def test_sections_that_stay_on_the_page_of_the_engine_name_their_own_origin(checkout, monkeypatch):
+    monkeypatch.setattr(engine, "PAGES", checkout)
+    before = "Measured on 2026-01-02 on commit `abcdef0` of 2026-01-01, clean tree."
+    (checkout / "engine.md").write_text(f"# Title\n\nIntro.\n\n{before} Machine: any.\n\n## Scale\n\nText.\n\n| n |\n")
+    kept = engine.earlier(quick=False)
+    assert {letter: table.markdown() for letter, table in kept.items()} == {
+        "c": f"## Scale\n\n{before}\n\nText.\n\n| n |\n"
+    }
+    assert engine.earlier(quick=True) == {}

@@ -32,7 +32,7 @@ REFINEMENTS: tuple[Refinement, ...] = (
         reading="the printed losses come out if the costliest group goes first, all means stay as they were before the "
         "pass, and a group is dissolved if the sum of squared distances to the means falls: 116 of 126 to the last "
         "digit. Figure 2 to the letter, which is `reading='pseudocode'`, moves the means with every record and "
-        "compares squared errors: it gives 1 of the 126 printed losses, and lower ones in 118",
+        "compares squared errors: it gives 1 of the 126 printed losses, and loses less than the default in 118",
     ),
     Refinement(
         "decompose-shrink",
