@@ -32,11 +32,11 @@ SHORT = {
     "optimality": ["--tables", "100"],
     # Searches of 6 s in place of 10.
     "model-prices": ["--seconds", "6"],
-    # Searches of 10 s in place of a minute, bounds of 10 s in place of five minutes, 200,000 records in place of a
+    # Searches of 10 s in place of a minute, bounds of 5 s in place of five minutes, 100,000 records in place of a
     # million; `make bench-loss` takes the full time. Records and bounds that were found before are kept.
-    "records": ["--seconds", "10", "--bound-seconds", "10", "--records", "200000"],
-    # Brute force is run to its end if that takes 30 s in place of ten minutes, and else extrapolated.
-    "engine": ["--patience", "30"],
+    "records": ["--seconds", "10", "--bound-seconds", "5", "--records", "100000"],
+    # Brute force is run to its end if that takes 15 s in place of ten minutes, and else extrapolated.
+    "engine": ["--patience", "15"],
 }
 
 

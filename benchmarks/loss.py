@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.pages import write
+from benchmarks.pages import origin, write
 from benchmarks.published import (
     CLASSICAL,
     NAMES,
@@ -59,9 +59,10 @@ def measure(wanted: list[Cell], memory: Path | None = None) -> Found:
     ----------
     wanted : list of Cell
     memory : Path, optional
-        A JSON file of runs already made, which is brought up to date after each.
+        A JSON file of runs already made, which is brought up to date after each; those of another commit do not count.
     """
-    runs: dict[str, float] = json.loads(memory.read_text()) if memory and memory.exists() else {}
+    kept = json.loads(memory.read_text()) if memory and memory.exists() else {}
+    runs: dict[str, float] = kept.get(origin(), {})
     tables: dict[str, list[Any]] = {}
     found: Found = {}
     for cell in sorted(wanted, key=lambda c: (c.dataset, c.method, c.k)):
@@ -78,7 +79,7 @@ def measure(wanted: list[Cell], memory: Path | None = None) -> Found:
                 flush=True,
             )
             if memory:
-                memory.write_text(json.dumps(runs))
+                memory.write_text(json.dumps({origin(): runs}))
         found[cell] = runs[key]
     return found
 
