@@ -31,7 +31,8 @@ Array = np.ndarray[Any, Any]
 class Release:
     """A table in which k has been verified.
 
-    It cannot be changed: arrays and mappings are read-only, and `table` is a data frame of its own each time.
+    It cannot be changed: arrays and mappings are read-only, and `table`, `missing` and `manifest` are made anew each
+    time.
 
     Attributes
     ----------
@@ -49,7 +50,7 @@ class Release:
     losses : Losses
     lower_bound : float or None
         No groups that the plan allows have a smaller loss; None if nothing is known.
-    missing : {name: int}
+    missing, missing_counts : {name: int}, pairs of name and int
         Missing values of each quasi-identifier.
     rows_in, rows_dropped, rows_removed : int
         Dropped for a missing value; removed with a cell of fewer than k.
@@ -75,7 +76,7 @@ class Release:
     attributes: tuple[Attribute, ...]
     blocks: tuple[Block, ...]
     losses: Losses
-    missing: Mapping[str, int]
+    missing_counts: tuple[tuple[str, int], ...]
     rows_in: int
     rows_dropped: int
     rows_removed: int
@@ -93,8 +94,7 @@ class Release:
     def __post_init__(self) -> None:
         for array in (self.labels, *(block.labels for block in self.blocks)):
             array.flags.writeable = False
-        for name in ("missing", "timings"):
-            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+        object.__setattr__(self, "timings", MappingProxyType(dict(self.timings)))
 
     @property
     def table(self) -> Any:
@@ -105,6 +105,11 @@ class Release:
     def audit(self) -> Audit:
         """Return what was counted on the published table."""
         return self.verified.audit
+
+    @property
+    def missing(self) -> dict[str, int]:
+        """Return the number of missing values of each quasi-identifier."""
+        return dict(self.missing_counts)
 
     @property
     def loss(self) -> float:

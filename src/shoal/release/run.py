@@ -241,7 +241,7 @@ def _carried_out(prepared: Prepared, progress: Progress | None) -> Release:
         blocks=tuple(blocks),
         losses=lost,
         lower_bound=bound,
-        missing=prepared.missing,
+        missing_counts=tuple(prepared.missing.items()),
         rows_in=prepared.rows_in,
         rows_dropped=prepared.rows_dropped,
         rows_removed=prepared.rows_removed,
