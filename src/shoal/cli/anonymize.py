@@ -173,8 +173,7 @@ def anonymize(
 def _prepared(source: Source, plan: Plan) -> Prepared:
     from shoal.release.preparation import prepare
 
-    decimal = source.dialect.decimal if source.dialect is not None else "."
-    return prepare(source.table, plan, text=source.text, decimal=decimal)
+    return prepare(source.table, plan, text=source.text, decimal=source.decimal)
 
 
 def _show_schema(shell: Shell, source: Source, prepared: Prepared) -> None:

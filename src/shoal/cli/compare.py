@@ -171,12 +171,11 @@ def _trials(
         from shoal.progress import silent, throttled
         from shoal.release.comparison import compare as compared
 
-        decimal_mark = found.dialect.decimal if found.dialect is not None else "."
         told = bar("trying")
         progress = silent if told is None else throttled(told)
         with stoppable(shell), shows.compiling_said(shell):
             trials = compared(
-                found.table, plan, names, ks, forms=forms, text=found.text, decimal=decimal_mark, progress=progress
+                found.table, plan, names, ks, forms=forms, text=found.text, decimal=found.decimal, progress=progress
             )
             return list(trials)
 

@@ -78,7 +78,7 @@ def anonymize_file(
         source = read(source, progress=part(told, 0.0, 0.1))
     seconds = time.perf_counter() - start
     told_of = part(told, 0.1, 0.8)
-    release = release_of(source.table, plan, text=source.text, decimal=decimal_of(source), progress=told_of)
+    release = release_of(source.table, plan, text=source.text, decimal=source.decimal, progress=told_of)
     release = replace(release, source=source, timings={"reading": seconds, **release.timings})
     if output is None:
         told(1.0)
@@ -140,8 +140,7 @@ def _recorded(release: Release, manifest: Target | None, report: Target | None, 
 
 def _typed(table: Any, release: Release) -> Any:
     """Return a table of text with the types that are read out of it, for formats that have types."""
-    dialect = None if release.source is None else release.source.dialect
-    decimal = "." if dialect is None else dialect.decimal
+    decimal = "." if release.source is None else release.source.decimal
     words = [name for a in release.attributes if a.kind in WORDS for name in a.columns]
     for at, name in enumerate(table.column_names):
         if name not in words:
@@ -204,7 +203,7 @@ def verify_file(source: str | PathLike[str] | Source, manifest: str | PathLike[s
 
 def audit_of(source: Source, names: list[str], wanted: int | None, plan: Plan, people: Any = None) -> Audit:
     """Return the audit of a table that was read again: k by rows, and all models of the plan."""
-    how: dict[str, Any] = {"text": source.text, "decimal": decimal_of(source)}
+    how: dict[str, Any] = {"text": source.text, "decimal": source.decimal}
     found = audit(source.table, names, wanted, demands=wishes_of(source.table, plan, **how))
     if plan.population is None:
         return found
@@ -223,13 +222,8 @@ def verify_source(
     """Check a table that was read, with the type of its text; see :func:`shoal.verify`."""
     people = None if population is None else table_of(population)
     return verify(
-        source.table, quasi_identifiers, k, population=people, text=source.text, decimal=decimal_of(source), **fields
+        source.table, quasi_identifiers, k, population=people, text=source.text, decimal=source.decimal, **fields
     )
-
-
-def decimal_of(source: Source) -> str:
-    """Return the decimal mark of a source."""
-    return source.dialect.decimal if source.dialect is not None else "."
 
 
 def read_manifest(path: str | PathLike[str]) -> dict[str, Any]:
