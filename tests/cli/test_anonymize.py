@@ -46,7 +46,7 @@ def test_without_qi_every_other_column_is_one_and_that_is_said(people, run):
 @pytest.mark.parametrize("taken", ["out.csv", "out.csv.manifest.json", "r.html", "job.yaml"])
 def test_what_is_there_is_not_replaced_and_nothing_is_done(people, run, monkeypatch, taken):
     (people / taken).write_text("mine")
-    monkeypatch.setattr(module.asked, "read_source", lambda *_: pytest.fail("the work was started"))
+    monkeypatch.setattr(module, "read_source", lambda *_: pytest.fail("the work was started"))
     arguments = ("people.csv", "-k", 4, "-o", "out.csv", *ROLES, "--report", "r.html", "--write-job", "job.yaml")
     said = run("anonymize", *arguments, code=2)
     assert f"error: The output {taken} must not be there yet." in flat(said)

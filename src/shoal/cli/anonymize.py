@@ -5,17 +5,20 @@ from __future__ import annotations
 import json as _json
 import time
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
 from rich.text import Text
 
-from shoal.cli import asked, shows
-from shoal.cli import options as o
+from shoal.cli import shows
+from shoal.cli.command import JOB, SOURCE, takes
 from shoal.cli.shell import Shell, current, guarded, stoppable
-from shoal.cli.task import WRITING, Task, task_of
+from shoal.cli.task import Task, read_source, task_of
 from shoal.errors import DisclosureWarning
+from shoal.options.option import Given, Option
+from shoal.options.table import FILES, PLAN, READING, TALK, TALKING, WRITING
+from shoal.options.values import SWITCH
 
 if TYPE_CHECKING:
     from shoal.io import Source
@@ -44,128 +47,54 @@ EXAMPLES = """
 quotes: --qi '"last, first"'.[/dim]
 """
 
-Output = Annotated[
-    str | None,
-    typer.Option("--output", "-o", metavar="OUT", help="A file, a database, or [cyan]-[/cyan] for CSV."),
-]
-K = Annotated[
-    int | None,
-    typer.Option("-k", metavar="K", help="Least number of look-alikes. Default: 5."),
-]
-Shuffle = Annotated[
-    bool | None,
-    typer.Option("--shuffle/--no-shuffle", help="Publish rows in random order.", rich_help_panel=o.GROUPS),
-]
-Report = Annotated[
-    str | None,
-    typer.Option("--report", metavar="FILE", help="Write a report (HTML).", rich_help_panel=o.FILES),
-]
-Manifest = Annotated[
-    str | None,
-    typer.Option(
-        "--manifest", metavar="FILE", help="Default: OUT.manifest.json, if OUT is a file.", rich_help_panel=o.FILES
-    ),
-]
-NoManifest = Annotated[bool, typer.Option("--no-manifest", help="Write none.", rich_help_panel=o.FILES)]
-Force = Annotated[bool, typer.Option("--force", help="Replace what is there.", rich_help_panel=o.FILES)]
-DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Read, show and check everything; release nothing.", rich_help_panel=o.TALK)
-]
-WriteJob = Annotated[
-    str | None,
-    typer.Option("--write-job", metavar="FILE", help="Write the job file that says all this.", rich_help_panel=o.FILES),
-]
-To = Annotated[
-    str | None,
-    typer.Option("--to", metavar="FORMAT", help="Where the suffix of OUT does not say it.", rich_help_panel=o.FILES),
-]
-ToTable = Annotated[
-    str | None,
-    typer.Option("--to-table", metavar="T", help="Of the database that is written to.", rich_help_panel=o.FILES),
-]
+
+def options(plan: Sequence[Option] = PLAN) -> tuple[Option, ...]:
+    """Return the options of the command, those of the plan among them."""
+    return (
+        SOURCE,
+        *plan,
+        Option("--output", "A file, a database, or [cyan]-[/cyan] for CSV.", "OUT", short="-o"),
+        Option("--report", "Write a report (HTML).", "FILE", panel=FILES),
+        Option("--manifest", "Default: OUT.manifest.json, if OUT is a file.", "FILE", panel=FILES),
+        Option("--no-manifest", "Write none.", form=SWITCH, panel=FILES, default=False),
+        JOB,
+        Option("--write-job", "Write the job file that says all this.", "FILE", panel=FILES),
+        *WRITING,
+        Option("--force", "Replace what is there.", form=SWITCH, panel=FILES, default=False),
+        *READING,
+        Option(
+            "--dry-run",
+            "Read, show and check everything; release nothing.",
+            form=SWITCH,
+            panel=TALK,
+            default=False,
+        ),
+        *TALKING,
+    )
 
 
 @guarded
-def anonymize(
-    source: o.MaybeInput = None,
-    k: K = None,
-    output: Output = None,
-    qi: o.Qi = None,
-    sensitive: o.Sensitive = None,
-    id: o.Id = None,
-    other: o.Other = None,
-    l_: o.Diversity = None,
-    t: o.Closeness = None,
-    model: o.Model = None,
-    enforce: o.Enforce = None,
-    population: o.Population = None,
-    k_map: o.KMap = None,
-    presence: o.Presence = None,
-    weight: o.Weight = None,
-    unit: o.Unit = None,
-    stratum: o.Stratum = None,
-    place: o.Place = None,
-    type: o.Type = None,
-    levels: o.Levels = None,
-    hierarchy: o.Hierarchy = None,
-    importance: o.Importance = None,
-    coordinates: o.Coordinates = None,
-    representative: o.Representative = None,
-    digits: o.Digits = None,
-    date_format: o.DateFormat = None,
-    missing: o.Missing = None,
-    na: o.Na = None,
-    form: o.Form = None,
-    cell: o.Cell = None,
-    blocks: o.Blocks = None,
-    small_strata: o.SmallStrata = None,
-    method: o.Method = None,
-    option: o.MethodOption = None,
-    refine: o.Refine = None,
-    time_limit: o.TimeLimit = None,
-    bound: o.Bound = None,
-    seed: o.Seed = None,
-    jobs: o.Jobs = None,
-    shuffle: Shuffle = None,
-    report: Report = None,
-    manifest: Manifest = None,
-    no_manifest: NoManifest = False,
-    job: o.Job = None,
-    write_job: WriteJob = None,
-    to: To = None,
-    to_table: ToTable = None,
-    force: Force = False,
-    from_: o.From = None,
-    table: o.Table = None,
-    query: o.Query = None,
-    sheet: o.Sheet = None,
-    delimiter: o.Delimiter = None,
-    encoding: o.Encoding = None,
-    decimal: o.Decimal = None,
-    dry_run: DryRun = False,
-    json: o.Json = False,
-    quiet: o.Quiet = False,
-    verbose: o.Verbose = False,
-) -> None:
+@takes(*options())
+def anonymize(given: Given) -> None:
     """Hide every record of a table in a group of at least [bold]k[/bold] look-alikes.
 
     The release is written beside its place, read again, verified, and only then given its name.
     """
-    task = task_of(locals())
+    task = task_of(given)
     shell = current()
     start = time.perf_counter()
     with shows.bars(shell) as bar:
-        found = asked.read_source(task.source, task.reading, bar("reading"))
+        found = read_source(task.source, task.reading, bar("reading"))
         seconds = time.perf_counter() - start
         prepared = _prepared(found, task.plan)
         _show_schema(shell, found, prepared)
-        if not dry_run:
+        if not given["dry_run"]:
             release = _carried_out(shell, found, prepared, seconds, bar("grouping"))
             release = _saved(shell, release, task, bar("writing"))
-    if dry_run:
+    if given["dry_run"]:
         _planned(shell, prepared, task)
         return
-    if json:
+    if given["json"]:
         shows.print_json(release.manifest)
     shell.show("", shows.summary(release, task.written(release), time.perf_counter() - start))
 
@@ -207,8 +136,7 @@ def _carried_out(shell: Shell, source: Source, prepared: Prepared, seconds: floa
 def _saved(shell: Shell, release: Release, task: Task, progress: Any) -> Release:
     from shoal.release.files import save, write_text
 
-    how = {WRITING[key]: value for key, value in task.writing.items()}
-    release = save(release, task.output or "", force=task.force, progress=progress, **how)
+    release = save(release, task.output or "", force=task.force, progress=progress, **task.writing)
     shell.done = f"the release {task.output} was written, but not all of the files that belong to it"
     if release.written is not None:
         for note in release.written.notes:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 
-from shoal.release.flags import FLAGS
+from shoal.options.option import flags_of
+from shoal.options.table import PLAN, WRITING
 
+FLAGS = flags_of(PLAN) | {"name_of_table": flags_of(WRITING)["name_of_table"]}
 _FIELD = "|".join(sorted(FLAGS, key=len, reverse=True))
 _RULES: tuple[tuple[str, str], ...] = (
     # {'age': 'nominal'}, {'age': [lowest, .., highest]}
