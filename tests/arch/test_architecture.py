@@ -41,7 +41,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "dp": PARTITIONING | {"measure", "tables", "privacy"},
     "io": {"tables"},
     "job_files": {"io"},
-    "release": RELEASE,
+    "release": RELEASE | {"job_files"},
     "engines": RELEASE | {"release"},
     "cli": SHELLS,
     "web": SHELLS,

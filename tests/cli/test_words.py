@@ -20,6 +20,7 @@ from shoal.cli.words import in_words_of_the_command_line
         ("places=[('latitude', 'longitude')] (--place latitude,longitude).", "--place latitude,longitude."),
         ("shoal.methods() lists all of them.", "'shoal methods' lists all of them."),
         ("or pass force (--force) to replace it.", "or add --force to replace it."),
+        ("must be named (name_of_table, --to-table). Got none.", "must be named (--to-table). Got none."),
         ("The column 'missing' has 3 other values.", "The column 'missing' has 3 other values."),
     ],
 )

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json as _json
 import time
 import warnings
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
@@ -14,15 +13,17 @@ from rich.text import Text
 from shoal.cli import shows
 from shoal.cli.command import JOB, SOURCE, takes
 from shoal.cli.shell import Shell, current, guarded, stoppable
-from shoal.cli.task import Task, read_source, task_of
+from shoal.cli.task import job_of
 from shoal.errors import DisclosureWarning
 from shoal.options.option import Given, Option
 from shoal.options.table import FILES, PLAN, READING, TALK, TALKING, WRITING
 from shoal.options.values import SWITCH
+from shoal.release.hooks import Hooks
 
 if TYPE_CHECKING:
     from shoal.io import Source
-    from shoal.plan import Plan
+    from shoal.progress import Progress
+    from shoal.release.job import Job
     from shoal.release.preparation import Prepared
     from shoal.release.release import Release
 
@@ -80,29 +81,56 @@ def anonymize(given: Given) -> None:
 
     The release is written beside its place, read again, verified, and only then given its name.
     """
-    task = task_of(given)
-    shell = current()
-    start = time.perf_counter()
+    job, shell, start = job_of(given), current(), time.perf_counter()
+    from shoal.release import pipeline
+
     with shows.bars(shell) as bar:
-        found = read_source(task.source, task.reading, bar("reading"))
-        seconds = time.perf_counter() - start
-        prepared = _prepared(found, task.plan)
-        _show_schema(shell, found, prepared)
-        if not given["dry_run"]:
-            release = _carried_out(shell, found, prepared, seconds, bar("grouping"))
-            release = _saved(shell, release, task, bar("writing"))
+        hooks = _Shown(shell, str(job.output), bar)
+        if given["dry_run"]:
+            prepared = pipeline.rehearse(job, hooks)
+        else:
+            release = pipeline.run(job, hooks)
+            shell.done = "everything was written"
     if given["dry_run"]:
-        _planned(shell, prepared, task)
+        _show_plan(shell, prepared, job, json=given["json"])
         return
     if given["json"]:
         shows.print_json(release.manifest)
-    shell.show("", shows.summary(release, task.written(release), time.perf_counter() - start))
+    written = [str(release.written.name)] if release.written is not None else []
+    files = [*written, *map(str, job.documents)]
+    shell.show("", shows.summary(release, files, time.perf_counter() - start))
 
 
-def _prepared(source: Source, plan: Plan) -> Prepared:
-    from shoal.release.preparation import prepare
+class _Shown(Hooks):
+    """What the command line shows along the way."""
 
-    return prepare(source.table, plan, text=source.text, decimal=source.decimal)
+    def __init__(self, shell: Shell, output: str, bar: Callable[[str], Progress | None]) -> None:
+        self.shell = shell
+        self.output = output
+        self.bar = bar
+
+    def on_step(self, step: str) -> Progress | None:
+        return self.bar(step)
+
+    def on_prepared(self, source: Source, prepared: Prepared) -> None:
+        _show_schema(self.shell, source, prepared)
+
+    @contextmanager
+    def grouping(self) -> Iterator[None]:
+        with stoppable(self.shell), shows.compiling_said(self.shell), warnings.catch_warnings():
+            # What is to be warned of is said in yellow.
+            warnings.simplefilter("ignore" if not self.shell.verbose else "default")
+            warnings.simplefilter("ignore", DisclosureWarning)
+            yield
+
+    def on_warning(self, words: str) -> None:
+        self.shell.warn(words)
+
+    def on_written(self, release: Release) -> None:
+        self.shell.done = f"the release {self.output} was written, but not all of the files that belong to it"
+
+    def on_note(self, words: str) -> None:
+        self.shell.note(words)
 
 
 def _show_schema(shell: Shell, source: Source, prepared: Prepared) -> None:
@@ -116,43 +144,12 @@ def _show_schema(shell: Shell, source: Source, prepared: Prepared) -> None:
     named = prepared.plan.quasi_identifiers is not None
     for note in shows.schema_notes(prepared.columns, prepared.attributes, named):
         shell.note(note)
-    for words in prepared.warnings:
-        shell.warn(words)
 
 
-def _carried_out(shell: Shell, source: Source, prepared: Prepared, seconds: float, progress: Any) -> Release:
-    from shoal.release.run import carry_out
+def _show_plan(shell: Shell, prepared: Prepared, job: Job, *, json: bool) -> None:
+    """Show what would be done, and write the job file."""
+    from shoal.release.pipeline import write_job_file
 
-    with stoppable(shell), shows.compiling_said(shell), warnings.catch_warnings():
-        # Said in yellow, below and with the schema.
-        warnings.simplefilter("ignore" if not shell.verbose else "default")
-        warnings.simplefilter("ignore", DisclosureWarning)
-        release = carry_out(prepared, progress=progress)
-    for words in release.warnings[len(prepared.warnings) :]:
-        shell.warn(words)
-    return replace(release, source=source, timings={"reading": seconds, **release.timings})
-
-
-def _saved(shell: Shell, release: Release, task: Task, progress: Any) -> Release:
-    from shoal.release.files import save, write_text
-
-    release = save(release, task.output or "", force=task.force, progress=progress, **task.writing)
-    shell.done = f"the release {task.output} was written, but not all of the files that belong to it"
-    if release.written is not None:
-        for note in release.written.notes:
-            shell.note(note)
-    if task.manifest is not None:
-        write_text(_json.dumps(release.manifest, indent=2, ensure_ascii=False) + "\n", task.manifest, force=task.force)
-    if task.report is not None:
-        release.report(task.report, force=task.force)
-    if task.job is not None:
-        write_text(task.job_file(), task.job, force=task.force)
-    shell.done = "everything was written"
-    return release
-
-
-def _planned(shell: Shell, prepared: Prepared, task: Task) -> None:
-    """Show what would be done."""
     coordinates = prepared.embedded()
     methods = prepared.methods(coordinates)
     n, plan = prepared.table.num_rows, prepared.plan
@@ -168,13 +165,11 @@ def _planned(shell: Shell, prepared: Prepared, task: Task) -> None:
     if plan.missing == "value" and any(prepared.missing.values()):
         told = ", ".join(f"{name} {count:,}" for name, count in prepared.missing.items() if count)
         rows.append(("missing", told))
-    if task.job is not None:
-        from shoal.release.files import write_text
-
-        write_text(task.job_file(), task.job, force=task.force)
-        rows.append(("job file", task.job))
+    if job.job_file is not None:
+        write_job_file(job)
+        rows.append(("job file", str(job.job_file)))
     shell.show("", shows.pairs(rows), "", Text("Dry run: no release was made.", style="yellow"))
-    if task.json:
+    if json:
         shows.print_json(
             {
                 "dry_run": True,

@@ -10,7 +10,7 @@ from rich.text import Text
 from shoal.cli import shows
 from shoal.cli.command import JOB, SOURCE, takes
 from shoal.cli.shell import Shell, current, guarded, stoppable
-from shoal.cli.task import plan_of, read_source, reading_of
+from shoal.cli.task import plan_of, reading_of
 from shoal.cli.words import in_words_of_the_command_line
 from shoal.errors import OptionError
 from shoal.options.option import Given, Option
@@ -123,8 +123,10 @@ def _checked(names: list[str]) -> list[str]:
 def _trials(
     shell: Shell, where: str, how: dict[str, str], plan: Any, names: list[str], ks: list[int], forms: list[str]
 ) -> list[Trial]:
+    from shoal.release.job import read_input
+
     with shows.bars(shell) as bar:
-        found = read_source(where, how, bar("reading"))
+        found = read_input(where, how, bar("reading"))
         from shoal.progress import silent, throttled
         from shoal.release.comparison import compare as compared
 

@@ -1,56 +1,18 @@
-"""What ``shoal anonymize`` was asked for, and whether its targets are free."""
+"""From what a command was given to a plan and a job."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.cli.shell import current
-from shoal.errors import DataError, OptionError, ShoalError
+from shoal.errors import OptionError
 from shoal.options.option import Given, Option
 from shoal.options.table import READING, WRITING
 
 if TYPE_CHECKING:
-    from shoal.io import Source
     from shoal.plan import Plan
-    from shoal.progress import Progress
-    from shoal.release.release import Release
-
-
-@dataclass(frozen=True)
-class Task:
-    """What was asked for, checked before any work is done."""
-
-    plan: Plan
-    source: str
-    output: str | None
-    manifest: str | None
-    report: str | None
-    job: str | None
-    reading: dict[str, Any]  # keywords of io.read
-    writing: dict[str, Any] = field(default_factory=dict)  # and of io.write
-    force: bool = False
-    json: bool = False
-
-    def written(self, release: Release) -> list[str]:
-        """Return the names of all that was written."""
-        named = str(release.written.name) if release.written is not None else ""
-        return [name for name in (named, self.manifest, self.report, self.job) if name]
-
-    def job_file(self) -> str:
-        """Return the text of the job file."""
-        from shoal.job_files import job_text
-
-        files = {"input": self.source, "output": self.output, "report": self.report}
-        if self.manifest is not None and self.manifest != manifest_beside(
-            self.output or "-", self.writing.get("format")
-        ):
-            files["manifest"] = self.manifest
-        access = _by_key(READING, self.reading) | _by_key(WRITING, self.writing)
-        return job_text(self.plan, files, access, self.job or "")
+    from shoal.release.job import Job
 
 
 def plan_of(given: Given) -> tuple[Plan, dict[str, str]]:
@@ -76,31 +38,10 @@ def _by_field(options: Iterable[Option], said: Mapping[str, Any]) -> dict[str, A
     return {option.field: said[option.key] for option in options if option.key in said}
 
 
-def _by_key(options: Iterable[Option], said: Mapping[str, Any]) -> dict[str, Any]:
-    return {option.key: said[option.field] for option in options if option.field in said}
+def job_of(given: Given) -> Job:
+    """Return the job that the options of ``shoal anonymize`` ask for; what cannot be done is refused."""
+    from shoal.release.job import Job, manifest_beside
 
-
-def read_source(where: str, reading: Mapping[str, Any], progress: Progress | None = None) -> Source:
-    """Read the input; a sheet that is no name may be a position."""
-    from shoal.io import read
-    from shoal.io.files import checked_input
-
-    if os.path.isdir(where):
-        checked_input(Path(where))
-    options = dict(reading)
-    if options.get("delimiter") in ("\\t", "tab"):
-        options["delimiter"] = "\t"
-    try:
-        return read(where, **options, progress=progress)
-    except OptionError:
-        if not str(options.get("sheet")).isdigit():
-            raise
-        options["sheet"] = int(options["sheet"])
-        return read(where, **options, progress=progress)
-
-
-def task_of(given: Given) -> Task:
-    """Return what the options of the command ask for; what cannot be done is refused."""
     plan, files = plan_of(given)
     check_method(plan)
     plan = _seeded(plan)
@@ -124,20 +65,17 @@ def task_of(given: Given) -> Task:
         manifest = None
     elif manifest is None:
         manifest = manifest_beside(output, writing.get("format"))
-    task = Task(
+    return Job(
         plan=plan,
         source=source,
         output=output,
         manifest=manifest,
         report=(given["report"] or files.get("report")) if output else None,
-        job=given["write_job"],
+        job_file=given["write_job"],
         reading=reading,
         writing=writing,
         force=given["force"],
-        json=given["json"],
     )
-    _refuse_taken(task, given["dry_run"])
-    return task
 
 
 def check_method(plan: Plan) -> None:
@@ -168,59 +106,3 @@ def _seeded(plan: Plan) -> Plan:
 
         return plan.model_copy(update={"random_state": secrets.randbelow(2**31)})
     return plan
-
-
-def manifest_beside(output: str, format: str | None = None) -> str | None:
-    """Return where the manifest of a release lies by default; None if the release is not a file."""
-    from shoal.io.formats import locate
-
-    place = locate(output, format, "output")
-    return None if place.format.database or place.standard else f"{place.path}.manifest.json"
-
-
-def _refuse_taken(task: Task, dry_run: bool) -> None:
-    """Refuse targets that are there already, before any work is done."""
-    from shoal.io.files import checked_target
-    from shoal.io.formats import locate
-
-    files = [name for name in (task.manifest, task.report, task.job) if name is not None]
-    if task.output is not None:
-        place = locate(task.output, task.writing.get("format"), "output")
-        if place.format.database:
-            if not dry_run:
-                _refuse_taken_table(task)
-        elif place.path is not None:
-            files.insert(0, str(place.path))
-    real = [os.path.realpath(name) for name in files]
-    if len(set(real)) < len(real):
-        raise OptionError("Release, manifest, report and job file must be different files. Got one twice.")
-    if os.path.realpath(task.source) in real:
-        raise OptionError("The input must stay as it is. Got it as an output.", hint="name another file.")
-    for name in files if not dry_run else [task.job] if task.job else []:
-        checked_target(Path(name), task.force)
-
-
-def _refuse_taken_table(task: Task) -> None:
-    from shoal.io import read
-    from shoal.io.formats import locate
-    from shoal.io.sql import identifiers, quoted
-
-    place = locate(task.output or "", task.writing.get("format"), "output")
-    name = task.writing.get("name_of_table")
-    if place.path is not None and not (place.path.is_file() and place.path.stat().st_size):
-        return
-    if name is None and place.path is None:
-        raise OptionError("The table of the database must be named (--to-table). Got none.")
-    parts = identifiers(name) if name is not None else (place.path.stem if place.path else "",)
-    # A database that cannot be used at all is refused here; only the second question may fail.
-    read(task.output or "", format=task.writing.get("format"), query="SELECT 1 AS one")
-    if task.force:
-        return
-    try:
-        read(task.output or "", format=task.writing.get("format"), query=f"SELECT * FROM {quoted(*parts)} LIMIT 0")
-    except DataError:
-        return
-    raise ShoalError(
-        f"The table {'.'.join(parts)!r} must not be in the database yet. Got one of that name; nothing was changed.",
-        "name another table (--to-table), or add --force to replace it.",
-    )

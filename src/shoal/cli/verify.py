@@ -13,7 +13,6 @@ from rich.text import Text
 from shoal.cli import shows
 from shoal.cli.command import takes
 from shoal.cli.shell import REFUSED, current, guarded
-from shoal.cli.task import manifest_beside, read_source
 from shoal.errors import OptionError
 from shoal.options.option import Given, Option
 from shoal.options.table import PLAN, READING, TALKING
@@ -69,12 +68,14 @@ def verify(given: Given) -> None:
 
     Rows are alike if all their quasi-identifiers are; missing values are like each other only.
     """
+    from shoal.release.job import read_input
+
     source, manifest, fields = given["source"], given["manifest"], given.of("plan")
     names, k = fields.pop("quasi_identifiers", None), fields.pop("k", None)
     if manifest is not None and (names or fields):
         raise OptionError("The manifest says what the columns are and what holds. Got options for that beside it.")
     with shows.bars(current()) as bar:
-        found = read_source(source, given.of("reading"), bar("reading"))
+        found = read_input(source, given.of("reading"), bar("reading"))
     if manifest is None and not names and not fields:
         manifest = _beside(source, given["from"])
     if manifest is not None:
@@ -99,6 +100,8 @@ def verify(given: Given) -> None:
 
 
 def _beside(source: str, format: str | None) -> str | None:
+    from shoal.release.job import manifest_beside
+
     path = manifest_beside(source, format)
     return path if path is not None and os.path.isfile(path) else None
 

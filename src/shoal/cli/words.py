@@ -34,6 +34,7 @@ def in_words_of_the_command_line(message: str) -> str:
     message = re.sub(r"<(\w+)>", lambda found: FLAGS.get(found[1], found[0]), message)
     # Where the library has said both, one of them is left.
     message = re.sub(r"(--[\w-]+)((?: '[^']*')?(?: drops it)?) \(\1[^)]*\)", r"\1\2", message)
+    message = re.sub(rf"\((?:{_FIELD}), (--[\w-]+)\)", r"(\1)", message)
     message = re.sub(r"(--qi|--force) \(\1[^)]*\)", r"\1", message)
     message = re.sub(r"\bpass force \(--force\)", "add --force", message)
     message = message.replace("The 'source'", "The input").replace("The 'output'", "The output")

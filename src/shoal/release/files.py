@@ -1,34 +1,28 @@
-"""From file to file: read, anonymise, write beside, re-read, verify, rename; then the manifest and the report."""
+"""Python's functions from file to file, and the audit of files that were published."""
 
 from __future__ import annotations
 
 import json
-import time
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from shoal.errors import DataError, DisclosureError, OptionError
-from shoal.io import Source, read, write
-from shoal.io.files import checked_target, draft
-from shoal.io.formats import locate
+from shoal.io import Source, read
 from shoal.plan import Plan
 from shoal.privacy.audit import Audit, audit, counted, require, verify
 from shoal.privacy.wishes import wishes_of
 from shoal.progress import Progress, part, throttled
+from shoal.release import pipeline
+from shoal.release.hooks import Hooks
+from shoal.release.job import Job, Target
+from shoal.release.pipeline import run
 from shoal.release.population import people_of, table_of
-from shoal.release.run import IN_MEMORY, release_of
-from shoal.tables.columns import typed
-from shoal.tables.frames import to_arrow
+from shoal.release.run import IN_MEMORY
 
 if TYPE_CHECKING:
     from shoal.release.release import Release
-
-# Kinds whose values are words, even if they look like numbers.
-WORDS = ("nominal", "ordinal", "hierarchical")
-
-Target = str | PathLike[str]
 
 
 def anonymize_file(
@@ -70,29 +64,42 @@ def anonymize_file(
     if plan is not None and fields:
         raise OptionError(f"A plan says everything. Got {next(iter(fields))!r} beside it.")
     plan = Plan.of(**fields) if plan is None else plan
-    told = throttled(progress)
-    told(0.0)
-    _check_targets(output, manifest, report, force)
-    start = time.perf_counter()
-    if not isinstance(source, Source):
-        source = read(source, progress=part(told, 0.0, 0.1))
-    seconds = time.perf_counter() - start
-    told_of = part(told, 0.1, 0.8)
-    release = release_of(source.table, plan, text=source.text, decimal=source.decimal, progress=told_of)
-    release = replace(release, source=source, timings={"reading": seconds, **release.timings})
-    if output is None:
-        told(1.0)
-        return _recorded(release, manifest, report, force)
-    told_rest = part(told, 0.8, 1.0)
-    return save(
-        release,
+    job = Job(
+        plan,
+        source,
         output,
-        manifest=manifest,
-        report=report,
+        manifest,
+        report,
+        writing={} if name_of_table is None else {"name_of_table": name_of_table},
         force=force,
-        progress=told_rest,
-        name_of_table=name_of_table,
     )
+    told = _Told(throttled(progress))
+    release = run(job, told)
+    told.report(1.0)
+    return release
+
+
+class _Told(Hooks):
+    """Progress of all steps together."""
+
+    SPANS: ClassVar = {"reading": (0.0, 0.1), "grouping": (0.1, 0.8), "writing": (0.8, 1.0)}
+
+    def __init__(self, report: Progress) -> None:
+        self.report = report
+        report(0.0)
+
+    def on_step(self, step: str) -> Progress:
+        return part(self.report, *self.SPANS[step])
+
+
+class _Saving(Hooks):
+    """Progress of writing alone."""
+
+    def __init__(self, progress: Progress | None) -> None:
+        self.progress = progress
+
+    def on_step(self, step: str) -> Progress | None:
+        return self.progress
 
 
 def save(
@@ -106,54 +113,9 @@ def save(
     **options: Any,
 ) -> Release:
     """Write a release; see :meth:`Release.save`."""
-    _check_targets(path, manifest, report, force, options.get("format"))
-    start = time.perf_counter()
-    table = to_arrow(release.table, "save")
-    if release.text and locate(path, options.get("format"), "target").format.name != "csv":
-        table = _typed(table, release)
-    written = write(table, path, like=release.source, check=release.check, force=force, progress=progress, **options)
-    seconds = time.perf_counter() - start
-    release = replace(release, written=written, timings={**release.timings, "writing": seconds})
-    return _recorded(release, manifest, report, force)
-
-
-def _check_targets(
-    output: Target | None, manifest: Target | None, report: Target | None, force: bool, format: str | None = None
-) -> None:
-    """Say what is wrong with the targets before the work is done."""
-    place = None if output is None else locate(output, format, "target")
-    files = [] if place is None or place.path is None or place.format.database else [place.path]
-    files += [Path(target) for target in (manifest, report) if target is not None]
-    if len({path.resolve() for path in files}) < len(files):
-        raise OptionError("The release, the manifest and the report must be different files. Got one twice.")
-    for path in files:
-        checked_target(path, force)
-
-
-def _recorded(release: Release, manifest: Target | None, report: Target | None, force: bool) -> Release:
-    if manifest is not None:
-        write_text(json.dumps(release.manifest, indent=2, ensure_ascii=False) + "\n", manifest, force=force)
-    if report is not None:
-        release.report(report, force=force)
-    return release
-
-
-def _typed(table: Any, release: Release) -> Any:
-    """Return a table of text with the types that are read out of it, for formats that have types."""
-    decimal = "." if release.source is None else release.source.decimal
-    words = [name for a in release.attributes if a.kind in WORDS for name in a.columns]
-    for at, name in enumerate(table.column_names):
-        if name not in words:
-            table = table.set_column(at, name, typed(table.column(at), decimal, name))
-    return table
-
-
-def write_text(text: str, path: str | PathLike[str], *, force: bool = False) -> None:
-    """Write a text file, whole or not at all."""
-    target = checked_target(Path(path), force)
-    with draft(target) as beside:
-        beside.path.write_text(text, encoding="utf-8")
-        beside.publish(force)
+    job = Job(release.plan, release.source, path, manifest, report, writing=options, force=force)
+    job.check_targets()
+    return pipeline.save(release, job, _Saving(progress))
 
 
 def verify_file(source: str | PathLike[str] | Source, manifest: str | PathLike[str]) -> Audit:
