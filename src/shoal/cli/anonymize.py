@@ -15,9 +15,8 @@ from shoal.cli.command import JOB, SOURCE, takes
 from shoal.cli.shell import Shell, current, guarded, stoppable
 from shoal.cli.task import job_of
 from shoal.errors import DisclosureWarning
-from shoal.options.option import Given, Option
+from shoal.options.option import Given, Option, switch
 from shoal.options.table import FILES, PLAN, READING, TALK, TALKING, WRITING
-from shoal.options.values import SWITCH
 from shoal.release.hooks import Hooks
 
 if TYPE_CHECKING:
@@ -57,19 +56,13 @@ def options(plan: Sequence[Option] = PLAN) -> tuple[Option, ...]:
         Option("--output", "A file, a database, or [cyan]-[/cyan] for CSV.", "OUT", short="-o"),
         Option("--report", "Write a report (HTML).", "FILE", panel=FILES),
         Option("--manifest", "Default: OUT.manifest.json, if OUT is a file.", "FILE", panel=FILES),
-        Option("--no-manifest", "Write none.", form=SWITCH, panel=FILES, default=False),
+        switch("--no-manifest", "Write none.", FILES),
         JOB,
         Option("--write-job", "Write the job file that says all this.", "FILE", panel=FILES),
         *WRITING,
-        Option("--force", "Replace what is there.", form=SWITCH, panel=FILES, default=False),
+        switch("--force", "Replace what is there.", FILES),
         *READING,
-        Option(
-            "--dry-run",
-            "Read, show and check everything; release nothing.",
-            form=SWITCH,
-            panel=TALK,
-            default=False,
-        ),
+        switch("--dry-run", "Read, show and check everything; release nothing.", TALK),
         *TALKING,
     )
 

@@ -13,9 +13,9 @@ from shoal.cli.shell import Shell, current, guarded, stoppable
 from shoal.cli.task import plan_of, reading_of
 from shoal.cli.words import in_words_of_the_command_line
 from shoal.errors import OptionError
-from shoal.options.option import Given, Option
+from shoal.options.option import Given, Option, switch
 from shoal.options.table import FILES, GROUPS, PLAN, READING, TALK, TALKING
-from shoal.options.values import SWITCH, TEXTS, WHOLES, names
+from shoal.options.values import TEXTS, WHOLES, names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,37 +46,32 @@ levels of each column. C_AVG: average size over k. C_DM: sum of squared sizes.
 Removed records count as suppressed, and cost C_DM the size of the table."""
 DEFAULT = ("mdav", "mondrian-v2d", "mdav*", "ona*", "auto")
 
-# Fields of the plan that a comparison says several times, or not at all.
-OWN = ("k", "method", "release", "digits", "options", "shuffle")
+# What a comparison tries several of, in place of the options of the plan.
+TRIED = {
+    "k": Option("-k", "Least group size; repeat it. Default: 5.", "K", WHOLES),
+    "method": Option("--method", f"Repeat it. Default: {', '.join(DEFAULT)}.", "M", TEXTS),
+    "release": Option(
+        "--release",
+        "Compare forms of release too; repeat it. microaggregation, local-recoding, global-recoding, "
+        "strongly-safe. Default: that of the job file.",
+        "FORM",
+        TEXTS,
+        GROUPS,
+    ),
+}
+LEFT_OUT = ("digits", "options", "shuffle")
 
 
 def options(plan: Sequence[Option] = PLAN) -> tuple[Option, ...]:
     """Return the options of the command, those of the plan among them."""
     return (
         SOURCE,
-        Option("-k", "Least group size; repeat it. Default: 5.", "K", WHOLES),
-        Option("--method", f"Repeat it. Default: {', '.join(DEFAULT)}.", "M", TEXTS),
-        *(option for option in plan if option.panel != GROUPS and option.field not in OWN),
-        Option(
-            "--release",
-            "Compare forms of release too; repeat it. microaggregation, local-recoding, global-recoding, "
-            "strongly-safe. Default: that of the job file.",
-            "FORM",
-            TEXTS,
-            GROUPS,
-        ),
-        *(option for option in plan if option.panel == GROUPS and option.field not in OWN),
+        *(TRIED.get(option.field, option) for option in plan if option.field not in LEFT_OUT),
         JOB,
         Option("--plot", "Draw loss and time (svg, png, pdf).", "FILE", panel=FILES),
-        Option("--force", "Replace a plot that is there.", form=SWITCH, panel=FILES, default=False),
+        switch("--force", "Replace a plot that is there.", FILES),
         *READING,
-        Option(
-            "--units",
-            "Show NCP, Total-IL, C_AVG and C_DM too, as several forms do.",
-            form=SWITCH,
-            panel=TALK,
-            default=False,
-        ),
+        switch("--units", "Show NCP, Total-IL, C_AVG and C_DM too, as several forms do.", TALK),
         *TALKING,
     )
 

@@ -14,9 +14,8 @@ from shoal.cli import shows
 from shoal.cli.command import takes
 from shoal.cli.shell import Shell, current, guarded
 from shoal.errors import DisclosureWarning, ShoalError
-from shoal.options.option import Given, Option
-from shoal.options.table import TALKING
-from shoal.options.values import SWITCH
+from shoal.options.option import Given, Option, switch
+from shoal.options.table import QUIET, VERBOSE
 
 if TYPE_CHECKING:
     from shoal.release.release import Release
@@ -38,8 +37,9 @@ FILES = ("survey.csv", "release.csv", "release.csv.manifest.json", "report.html"
 @guarded
 @takes(
     Option("--out", "Where the files go.", "DIR", default="shoal-demo"),
-    Option("--force", "Replace what is there.", form=SWITCH, default=False),
-    *(option for option in TALKING if option.key != "json"),
+    switch("--force", "Replace what is there."),
+    QUIET,
+    VERBOSE,
 )
 def demo(given: Given) -> None:
     """Anonymise an invented survey and show what comes out."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from shoal.options.values import TEXT, Form
+from shoal.options.values import SWITCH, TEXT, Form
 
 Part = Literal["plan", "reading", "writing", "command"]
 
@@ -72,8 +72,13 @@ class Option:
         """Return the arguments of a command that give this value; None if it must be left to a job file."""
         if self.form.type is bool:
             return [self.name] if value else None
-        texts = self.form.texts(value) if self.form.texts is not None and value is not None else None
+        texts = self.form.texts(value)
         return None if texts is None else [word for text in texts for word in (self.name, text)]
+
+
+def switch(flag: str, help: str, panel: str | None = None, *, short: str = "") -> Option:
+    """Return an option of a command that is on if it is given, and off otherwise."""
+    return Option(flag, help, form=SWITCH, panel=panel, short=short, default=False)
 
 
 class Given(Mapping[str, Any]):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from shoal.options.option import Option
+from shoal.options.option import Option, switch
 from shoal.options.values import (
     BLOCKS,
     MARKERS,
@@ -163,8 +163,7 @@ WRITING: tuple[Option, ...] = (
     _writing("--to", "Where the suffix of OUT does not say it.", "FORMAT", field="format"),
     _writing("--to-table", "Of the database that is written to.", "T", field="name_of_table"),
 )
-TALKING: tuple[Option, ...] = (
-    Option("--json", "One JSON object on standard output.", form=SWITCH, panel=TALK, default=False),
-    Option("--quiet", "Errors and warnings only.", form=SWITCH, panel=TALK, short="-q", default=False),
-    Option("--verbose", "More, and tracebacks.", form=SWITCH, panel=TALK, short="-v", default=False),
-)
+JSON = switch("--json", "One JSON object on standard output.", TALK)
+QUIET = switch("--quiet", "Errors and warnings only.", TALK, short="-q")
+VERBOSE = switch("--verbose", "More, and tracebacks.", TALK, short="-v")
+TALKING = (JSON, QUIET, VERBOSE)

@@ -14,8 +14,12 @@ def _unchanged(value: Any, flag: str) -> Any:
     return value
 
 
-def _plain(value: Any) -> list[str]:
-    return [str(value)]
+def _plain(value: Any) -> list[str] | None:
+    return None if value is None else [str(value)]
+
+
+def _no_room(value: Any) -> None:
+    return None
 
 
 @dataclass(frozen=True)
@@ -30,15 +34,15 @@ class Form:
         Whether the option may be repeated.
     parse : callable
         Turns what was given (a list if `many`) and the flag, for messages, into the value of the field.
-    texts : callable or None
-        Turns the value of the field into what to write after the flag, once per text; its result is None if the
-        command line has no room for the value. None: it never has.
+    texts : callable
+        Turns the value of the field into the texts that follow the flag, each time it is said; None if the value is
+        left to a job file.
     """
 
     type: type = str
     many: bool = False
     parse: Callable[[Any, str], Any] = _unchanged
-    texts: Callable[[Any], list[str] | None] | None = _plain
+    texts: Callable[[Any], list[str] | None] = _plain
 
 
 def split(text: str) -> list[str]:
@@ -74,7 +78,7 @@ def pairs(convert: Callable[[str], Any], what: str, *, owner: str = "COLUMN", wr
     def parse(texts: Sequence[str], flag: str) -> dict[str, Any]:
         return dict(_pair(text, flag, convert, what, owner) for text in texts)
 
-    return Form(many=True, parse=parse, texts=_texts_of_pairs if written else None)
+    return Form(many=True, parse=parse, texts=_texts_of_pairs if written else _no_room)
 
 
 def _pair(text: str, flag: str, convert: Callable[[str], Any], what: str, owner: str = "COLUMN") -> tuple[str, Any]:
@@ -151,7 +155,7 @@ TEXTS = Form(many=True)
 WHOLES = Form(type=int, many=True)
 NAMES = Form(many=True, parse=lambda texts, flag: names(texts), texts=lambda value: [quoted(str(v)) for v in value])
 RANGE = Form(parse=lambda text, flag: split(text), texts=lambda value: [",".join(map(str, value))])
-MODELS = Form(many=True, parse=_models, texts=None)
-PLACES = Form(many=True, parse=_places, texts=None)
-MARKERS = Form(many=True, parse=_markers, texts=None)
-BLOCKS = Form(parse=_blocks, texts=None)
+MODELS = Form(many=True, parse=_models, texts=_no_room)
+PLACES = Form(many=True, parse=_places, texts=_no_room)
+MARKERS = Form(many=True, parse=_markers, texts=_no_room)
+BLOCKS = Form(parse=_blocks, texts=_no_room)
