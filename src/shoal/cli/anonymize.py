@@ -141,7 +141,7 @@ def _show_schema(shell: Shell, source: Source, prepared: Prepared) -> None:
 
 def _show_plan(shell: Shell, prepared: Prepared, job: Job, *, json: bool) -> None:
     """Show what would be done, and write the job file."""
-    from shoal.release.pipeline import write_job_file
+    from shoal.release.files import write_job_file
 
     coordinates = prepared.embedded()
     methods = prepared.methods(coordinates)

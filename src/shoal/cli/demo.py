@@ -79,7 +79,7 @@ def _write_survey(path: Path, force: bool) -> None:
 
 def _released(folder: Path, force: bool, progress: Any) -> Release:
     from shoal.datasets.survey import EDUCATION
-    from shoal.release.files import anonymize_file
+    from shoal.release.pipeline import anonymize_file
 
     return anonymize_file(
         folder / "survey.csv",

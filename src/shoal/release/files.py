@@ -1,95 +1,33 @@
-"""Python's functions from file to file, and the audit of files that were published."""
+"""Releases as files: written beside, read again, verified, renamed, with their documents; and the audit of files."""
 
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
-from shoal.errors import DataError, DisclosureError, OptionError
-from shoal.io import Source, read
+from shoal.errors import DataError, DisclosureError
+from shoal.io import Source, read, write
+from shoal.io.files import checked_target, draft
 from shoal.plan import Plan
 from shoal.privacy.audit import Audit, audit, counted, require, verify
 from shoal.privacy.wishes import wishes_of
-from shoal.progress import Progress, part, throttled
-from shoal.release import pipeline
+from shoal.progress import Progress
 from shoal.release.hooks import Hooks
 from shoal.release.job import Job, Target
-from shoal.release.pipeline import run
 from shoal.release.population import people_of, table_of
 from shoal.release.run import IN_MEMORY
+from shoal.tables.columns import typed
+from shoal.tables.frames import to_arrow
 
 if TYPE_CHECKING:
     from shoal.release.release import Release
 
-
-def anonymize_file(
-    source: Target | Source,
-    output: Target | None = None,
-    plan: Plan | None = None,
-    *,
-    manifest: Target | None = None,
-    report: Target | None = None,
-    force: bool = False,
-    progress: Progress | None = None,
-    name_of_table: str | None = None,
-    **fields: Any,
-) -> Release:
-    """Anonymise a file or a table of a database, and write the release.
-
-    Parameters
-    ----------
-    source : path, address or Source
-        See :func:`shoal.io.read`.
-    output : path, address or None
-        Where the release goes, see :func:`shoal.io.write`. None: nowhere, it is only returned.
-    plan : Plan or None
-        In place of `fields`, which are those of :class:`shoal.Plan`.
-    manifest, report : path or None
-        Where to write them.
-    force : bool
-        Whether what is there is replaced.
-    progress : callable or None
-    name_of_table : str or None
-        Of a database that is written to.
-    **fields
-
-    Returns
-    -------
-    Release
-        Its table is a pyarrow.Table; one that came from CSV holds text, as it is in the file.
-    """
-    if plan is not None and fields:
-        raise OptionError(f"A plan says everything. Got {next(iter(fields))!r} beside it.")
-    plan = Plan.of(**fields) if plan is None else plan
-    job = Job(
-        plan,
-        source,
-        output,
-        manifest,
-        report,
-        writing={} if name_of_table is None else {"name_of_table": name_of_table},
-        force=force,
-    )
-    told = _Told(throttled(progress))
-    release = run(job, told)
-    told.report(1.0)
-    return release
-
-
-class _Told(Hooks):
-    """Progress of all steps together."""
-
-    SPANS: ClassVar = {"reading": (0.0, 0.1), "grouping": (0.1, 0.8), "writing": (0.8, 1.0)}
-
-    def __init__(self, report: Progress) -> None:
-        self.report = report
-        report(0.0)
-
-    def on_step(self, step: str) -> Progress:
-        return part(self.report, *self.SPANS[step])
+# Kinds whose values are words, even if they look like numbers.
+WORDS = ("nominal", "ordinal", "hierarchical")
 
 
 class _Saving(Hooks):
@@ -115,7 +53,61 @@ def save(
     """Write a release; see :meth:`Release.save`."""
     job = Job(release.plan, release.source, path, manifest, report, writing=options, force=force)
     job.check_targets()
-    return pipeline.save(release, job, _Saving(progress))
+    return write_release(release, job, _Saving(progress))
+
+
+def write_release(release: Release, job: Job, hooks: Hooks) -> Release:
+    """Write a release, read again and verified before the file gets its name, and the documents that belong to it."""
+    job.check_files()  # some may have appeared in the meantime
+    if job.output is not None:
+        release = _written(release, job, job.output, hooks)
+    if job.manifest is not None:
+        text = json.dumps(release.manifest, indent=2, ensure_ascii=False) + "\n"
+        write_text(text, job.manifest, force=job.force)
+    if job.report is not None:
+        release.report(job.report, force=job.force)
+    write_job_file(job)
+    return release
+
+
+def _written(release: Release, job: Job, output: Target, hooks: Hooks) -> Release:
+    start = time.perf_counter()
+    table = to_arrow(release.table, "save")
+    if release.text and job.place is not None and job.place.format.name != "csv":
+        table = _typed(table, release)
+    progress = hooks.on_step("writing")
+    how: dict[str, Any] = {"check": release.check, "force": job.force, "progress": progress, **job.writing}
+    written = write(table, output, like=release.source, **how)
+    timings = {**release.timings, "writing": time.perf_counter() - start}
+    release = replace(release, written=written, timings=timings)
+    hooks.on_written(release)
+    for words in written.notes:
+        hooks.on_note(words)
+    return release
+
+
+def write_job_file(job: Job) -> None:
+    """Write the job file, if one is wanted."""
+    if job.job_file is not None:
+        write_text(job.text(), job.job_file, force=job.force)
+
+
+def _typed(table: Any, release: Release) -> Any:
+    """Return a table of text with the types that are read out of it, for formats that have types."""
+    decimal = "." if release.source is None else release.source.decimal
+    words = [name for a in release.attributes if a.kind in WORDS for name in a.columns]
+    for at, name in enumerate(table.column_names):
+        if name not in words:
+            table = table.set_column(at, name, typed(table.column(at), decimal, name))
+    return table
+
+
+def write_text(text: str, path: Target, *, force: bool = False) -> None:
+    """Write a text file, whole or not at all."""
+    target = checked_target(Path(path), force)
+    with draft(target) as beside:
+        beside.path.write_text(text, encoding="utf-8")
+        beside.publish(force)
 
 
 def verify_file(source: str | PathLike[str] | Source, manifest: str | PathLike[str]) -> Audit:

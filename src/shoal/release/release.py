@@ -129,7 +129,7 @@ class Release:
 
         page = render(facts_of(self))
         if path is not None:
-            from shoal.release.pipeline import write_text
+            from shoal.release.files import write_text
 
             write_text(page, path, force=force)
         return page
