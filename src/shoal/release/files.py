@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 WORDS = ("nominal", "ordinal", "hierarchical")
 
 
-class _Saving(Hooks):
-    """Progress of writing alone."""
+class _WritingProgress(Hooks):
+    """The progress of writing."""
 
     def __init__(self, progress: Progress | None) -> None:
         self.progress = progress
@@ -53,7 +53,7 @@ def save(
     """Write a release; see :meth:`Release.save`."""
     job = Job(release.plan, release.source, path, manifest, report, writing=options, force=force)
     job.check_targets()
-    return write_release(release, job, _Saving(progress))
+    return write_release(release, job, _WritingProgress(progress))
 
 
 def write_release(release: Release, job: Job, hooks: Hooks) -> Release:

@@ -71,20 +71,20 @@ def anonymize_file(
         writing={} if name_of_table is None else {"name_of_table": name_of_table},
         force=force,
     )
-    told = _Told(throttled(progress))
-    release = run(job, told)
-    told.report(1.0)
+    report_to = throttled(progress)
+    report_to(0.0)
+    release = run(job, _OverallProgress(report_to))
+    report_to(1.0)
     return release
 
 
-class _Told(Hooks):
-    """Progress of all steps together."""
+class _OverallProgress(Hooks):
+    """The progress of all steps, as one."""
 
     SPANS: ClassVar = {"reading": (0.0, 0.1), "grouping": (0.1, 0.8), "writing": (0.8, 1.0)}
 
     def __init__(self, report: Progress) -> None:
         self.report = report
-        report(0.0)
 
     def on_step(self, step: str) -> Progress:
         return part(self.report, *self.SPANS[step])
