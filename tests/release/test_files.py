@@ -14,7 +14,7 @@ import shoal
 from invariants import check_release
 from shoal import io
 from shoal.errors import DataError, DisclosureError, OptionError, ShoalError
-from shoal.plan import read_job
+from shoal.job_files import read_job
 from shoal.release import run
 from shoal.release.files import read_manifest, verify_file
 from shoal.release.groups import blocks

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
 from rich.padding import Padding
 from rich.text import Text
 
-from shoal.cli import options as o
 from shoal.cli import shows
+from shoal.cli.command import takes
 from shoal.cli.shell import current, reports_errors
+from shoal.options.option import Given, Option
+from shoal.options.table import TALKING
 
 if TYPE_CHECKING:
     from shoal.partitioning.registry import Method, Refinement
@@ -30,19 +31,16 @@ EXAMPLES = """
 
 
 @reports_errors
-def methods(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="One method only, in full.")] = None,
-    json: o.Json = False,
-    quiet: o.Quiet = False,
-    verbose: o.Verbose = False,
-) -> None:
+@takes(Option("name", "One method only, in full.", "[NAME]"), *TALKING)
+def methods(given: Given) -> None:
     """List the methods, refinements and models of privacy, with what they cost and their options."""
     from shoal.partitioning.registry import METHODS, REFINEMENTS, find
     from shoal.privacy.models import MODELS, written
 
+    name = given["name"]
     found = METHODS if name is None else (find(name),)
     refinements = REFINEMENTS if name is None else ()
-    if json:
+    if given["json"]:
         models = () if name is not None else tuple(MODELS.values())
         shows.print_json(
             {

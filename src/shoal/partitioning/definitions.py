@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from shoal.errors import OptionError, near_names
+from shoal.errors import OptionError
 
 __all__ = ["Method", "Option", "Refinement"]
 
@@ -110,10 +110,6 @@ class Method:
         """Return the function ``f(X, k, *, report, **options) -> labels``."""
         return _load(self.function)
 
-    def check_options(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return all options of the method, those of `given` checked; unknown ones raise OptionError."""
-        return _checked("method", self, given)
-
 
 @dataclass(frozen=True)
 class Refinement:
@@ -144,33 +140,8 @@ class Refinement:
         """Return the function ``f(X, k, labels, *, report, **options) -> labels``."""
         return _load(self.function)
 
-    def check_options(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return all options of the refinement, those of `given` checked; unknown ones raise OptionError."""
-        return _checked("refinement", self, given)
-
 
 def _load(function: str) -> Callable[..., Any]:
     module, name = function.split(":")
     loaded: Callable[..., Any] = getattr(import_module(f"shoal.partitioning.{module}"), name)
     return loaded
-
-
-def _checked(kind: str, owner: Method | Refinement, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return all options of a method or refinement, those of `given` checked; unknown ones raise OptionError."""
-    known = {option.name: option for option in owner.options}
-    for name in given:
-        if name not in known:
-            raise OptionError(f"The {kind} {owner.name!r} has no option {name!r}.", hint=_option_hint(name, known))
-    return {name: option.check(given.get(name, option.default), owner.name) for name, option in known.items()}
-
-
-def _option_hint(name: str, known: Mapping[str, Option]) -> str:
-    # Needed for messages only, and the lists are made of what is defined here.
-    from shoal.partitioning.catalogue import METHODS
-    from shoal.partitioning.refinements import REFINEMENTS
-
-    everything: tuple[Method | Refinement, ...] = (*METHODS, *REFINEMENTS)
-    owners = dict.fromkeys(one.name for one in everything if any(option.name == name for option in one.options))
-    if owners:
-        return f"{name!r} is an option of {', '.join(repr(owner) for owner in owners)}."
-    return near_names(name, list(known), f"its options: {', '.join(known)}.") if known else "it has none."

@@ -6,7 +6,10 @@ and :mod:`shoal.partitioning.refinements`. Nothing here loads NumPy or Numba.
 
 from __future__ import annotations
 
-from shoal.errors import UnknownMethodError, near_names
+from collections.abc import Mapping
+from typing import Any
+
+from shoal.errors import OptionError, UnknownMethodError, near_names
 from shoal.partitioning.catalogue import METHODS
 from shoal.partitioning.definitions import Method, Option, Refinement
 from shoal.partitioning.refinements import REFINEMENTS
@@ -17,6 +20,7 @@ __all__ = [
     "Method",
     "Option",
     "Refinement",
+    "check_options",
     "find",
     "find_refinement",
     "methods",
@@ -70,3 +74,21 @@ def find(name: object) -> Method:
         f"The 'method' option must be the name of a method. Got {name!r}.",
         hint=near_names(name, [method.name for method in METHODS] + ["auto"], everything),
     )
+
+
+def check_options(owner: Method | Refinement, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return all options of a method or refinement, those of `given` checked; unknown ones raise OptionError."""
+    known = {option.name: option for option in owner.options}
+    for name in given:
+        if name not in known:
+            kind = "method" if isinstance(owner, Method) else "refinement"
+            raise OptionError(f"The {kind} {owner.name!r} has no option {name!r}.", hint=_option_hint(name, known))
+    return {name: option.check(given.get(name, option.default), owner.name) for name, option in known.items()}
+
+
+def _option_hint(name: str, known: Mapping[str, Option]) -> str:
+    everything: tuple[Method | Refinement, ...] = (*METHODS, *REFINEMENTS)
+    owners = dict.fromkeys(one.name for one in everything if any(option.name == name for option in one.options))
+    if owners:
+        return f"{name!r} is an option of {', '.join(repr(owner) for owner in owners)}."
+    return near_names(name, list(known), f"its options: {', '.join(known)}.") if known else "it has none."

@@ -1,8 +1,7 @@
-"""From a table or a file and a plan to a release: coordinates, groups, representatives, and the audit of the result."""
+"""From a table and a plan to a release: coordinates, groups, representatives, and the audit of the result."""
 
 from __future__ import annotations
 
-import time
 import warnings
 from dataclasses import replace
 from os import PathLike
@@ -11,12 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shoal.errors import DisclosureError, DisclosureWarning, OptionError
-from shoal.io import Source, read
 from shoal.plan import Plan
 from shoal.privacy.audit import Audit, audit, counted, require
 from shoal.privacy.demands import demands_of
 from shoal.progress import Progress, part, throttled
-from shoal.release.files import Target, check_targets, decimal_of, recorded, save
 from shoal.release.groups.blocks import Block, joint
 from shoal.release.groups.population import IN_MEMORY
 from shoal.release.measures.bounds import bound_of
@@ -122,70 +119,6 @@ def release_of(
 ) -> Release:
     """Carry out a plan on a data frame; `text` says that types are to be read out of text, with this decimal mark."""
     return carry_out(prepare(native, plan, text=text, decimal=decimal, population=population), progress=progress)
-
-
-def anonymize_file(
-    source: Target | Source,
-    output: Target | None = None,
-    plan: Plan | None = None,
-    *,
-    manifest: Target | None = None,
-    report: Target | None = None,
-    force: bool = False,
-    progress: Progress | None = None,
-    name_of_table: str | None = None,
-    **fields: Any,
-) -> Release:
-    """Anonymise a file or a table of a database, and write the release.
-
-    Parameters
-    ----------
-    source : path, address or Source
-        See :func:`shoal.io.read`.
-    output : path, address or None
-        Where the release goes, see :func:`shoal.io.write`. None: nowhere, it is only returned.
-    plan : Plan or None
-        In place of `fields`, which are those of :class:`shoal.Plan`.
-    manifest, report : path or None
-        Where to write them.
-    force : bool
-        Whether what is there is replaced.
-    progress : callable or None
-    name_of_table : str or None
-        Of a database that is written to.
-    **fields
-
-    Returns
-    -------
-    Release
-        Its table is a pyarrow.Table; one that came from CSV holds text, as it is in the file.
-    """
-    if plan is not None and fields:
-        raise OptionError(f"A plan says everything. Got {next(iter(fields))!r} beside it.")
-    plan = Plan.of(**fields) if plan is None else plan
-    told = throttled(progress)
-    told(0.0)
-    check_targets(output, manifest, report, force)
-    start = time.perf_counter()
-    if not isinstance(source, Source):
-        source = read(source, progress=part(told, 0.0, 0.1))
-    seconds = time.perf_counter() - start
-    told_of = part(told, 0.1, 0.8)
-    release = release_of(source.table, plan, text=source.text, decimal=decimal_of(source), progress=told_of)
-    release = replace(release, source=source, timings={"reading": seconds, **release.timings})
-    if output is None:
-        told(1.0)
-        return recorded(release, manifest, report, force)
-    told_rest = part(told, 0.8, 1.0)
-    return save(
-        release,
-        output,
-        manifest=manifest,
-        report=report,
-        force=force,
-        progress=told_rest,
-        name_of_table=name_of_table,
-    )
 
 
 def carry_out(prepared: Prepared, *, progress: Progress | None = None) -> Release:

@@ -51,9 +51,9 @@ def people_of(plan: Plan, given: Any = None) -> Any:
 def table_of(path: str) -> Any:
     """Return the table of a file with types, also if it holds text."""
     source = read(path)
-    table, decimal = source.table, "." if source.dialect is None else source.dialect.decimal
+    table = source.table
     for at, name in enumerate(table.column_names if source.text else ()):
-        table = table.set_column(at, name, typed(table.column(at), decimal, name))
+        table = table.set_column(at, name, typed(table.column(at), source.decimal, name))
     return table
 
 

@@ -6,8 +6,9 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 import shoal
+from shoal.options.option import arguments_of
+from shoal.options.table import PLAN
 from shoal.partitioning.registry import find, find_refinement
-from shoal.release.flags import FLAGS
 from shoal.release.groups.cells import FORM, said_of
 from shoal.release.manifest import versions
 from shoal.release.measures.utility import sentences
@@ -31,8 +32,6 @@ RELEASES = {
     "global-recoding": "each group publishes the range of its values, and equal records are never separated",
     "strongly-safe": "each record publishes the cell that it lies in; cells do not depend on the data",
 }
-# What is too long for a command line is left to a job file.
-LONG = ("places", "levels", "missing_values", "blocks", "options")
 
 
 def facts_of(release: Release) -> Facts:
@@ -207,26 +206,8 @@ def python_lines(plan: Plan, name: str | None) -> str:
 
 def command_line(plan: Plan, name: str) -> str:
     """Return the command that makes this release; what has no option of its own is left to a job file."""
-    words = ["shoal", "anonymize", name, "-k", str(plan.k), "-o", "release.csv"]
     said = plan.job()
-    said.pop("k")
-    for field in list(said):
-        flag = None if field in LONG else FLAGS.get(field)
-        value = said[field]
-        nested = isinstance(value, dict) and any(isinstance(v, dict | list) for v in value.values())
-        if flag is None or nested:
-            return f"shoal anonymize {shlex.quote(name)} --job job.yaml -o release.csv"
-        if value is True:
-            words.append(flag)
-        elif isinstance(value, dict):
-            words += [word for key, v in value.items() for word in (flag, f"{key}={v}")]
-        elif isinstance(value, list):
-            words += [word for v in value for word in (flag, _one_name(str(v)))]
-        else:
-            words += [flag, str(value)]
-    return shlex.join(words)
-
-
-def _one_name(name: str) -> str:
-    """Return a name as an option takes it, which would split it at commas."""
-    return f'"{name.replace(chr(34), 2 * chr(34))}"' if any(c in name for c in ',"') or name != name.strip() else name
+    words = arguments_of({field: value for field, value in said.items() if field != "k"}, PLAN)
+    if words is None:
+        return f"shoal anonymize {shlex.quote(name)} --job job.yaml -o release.csv"
+    return shlex.join(["shoal", "anonymize", name, "-k", str(plan.k), "-o", "release.csv", *words])
