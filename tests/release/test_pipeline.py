@@ -10,7 +10,8 @@ from shoal.errors import DataError, OptionError, ShoalError
 from shoal.io import write
 from shoal.job_files import read_job
 from shoal.plan import Plan
-from shoal.release import blocks, pipeline
+from shoal.release import pipeline
+from shoal.release.groups import blocks
 from shoal.release.hooks import Hooks
 from shoal.release.job import Job, manifest_beside, read_input
 
