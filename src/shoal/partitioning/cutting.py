@@ -6,14 +6,13 @@ A callable says which groups of some records fall short, so that one way of cutt
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.partitioning.requirements import FallsShort
 from shoal.progress import Progress, silent
-
-Array = np.ndarray[Any, Any]
 
 # Steps towards the principal axis of a group, from its coordinate of largest variance on.
 STEPS = 8

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.errors import OptionError, near_names
 from shoal.kernels import rules as _rules
 from shoal.kernels.rules import Rules
@@ -24,8 +25,6 @@ from shoal.partitioning.repair import repair
 from shoal.partitioning.requirements import Requirements
 from shoal.partitioning.rule_search import search as _search
 from shoal.progress import Progress, part, silent
-
-Array = np.ndarray[Any, Any]
 
 # Up to so many records all ways are tried; of more, those whose time grows like a sort.
 ALL_WAYS = 60_000

@@ -6,14 +6,13 @@ There is one loop. Which groups fall short and which others they are merged with
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
+from shoal.arrays import Array, group_means
 from shoal.partitioning.requirements import Tally
 from shoal.progress import Progress, silent
-
-Array = np.ndarray[Any, Any]
 
 # Groups around one that falls short with which it may be merged; more of them where no union of these is enough.
 NEAREST, WIDER = 9, 65
@@ -77,7 +76,7 @@ class Cheapest:
 
     def __init__(self, X: Array, labels: Array, k: int, tally: Tally) -> None:
         self.labels, self.k, self.tally = labels, k, tally
-        self.sizes, self.means = np.bincount(labels), means_of(X, labels)
+        self.sizes, self.means = np.bincount(labels), group_means(X, labels)
 
     def falling_short(self) -> Array:
         """Return the groups with fewer than k records or something else missing."""
@@ -178,10 +177,4 @@ class Nearest(Cheapest):
     def merge(self, target: Array) -> None:
         """Pool the groups; the means are those of the records, without what rounding adds up to over the rounds."""
         super().merge(target)
-        self.means = means_of(self.X, self.labels)
-
-
-def means_of(X: Array, labels: Array) -> Array:
-    """Return float64[m, d]: the mean of each group."""
-    sizes = np.bincount(labels)
-    return np.column_stack([np.bincount(labels, column) / sizes for column in X.T])
+        self.means = group_means(self.X, self.labels)

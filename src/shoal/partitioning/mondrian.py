@@ -14,14 +14,14 @@ too, which is `whole="2k-1"` and loses less.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.kernels import halves as _halves
 from shoal.progress import Progress, silent
 
-Array = np.ndarray[Any, Any]
 Whole = Literal["2k", "2k-1"]
 
 # Parts larger than this are halved one by one, so that progress is told and Ctrl-C is heard.

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import fsum
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.kernels import construction as _construction
 from shoal.kernels import index as _index
 from shoal.kernels import rounds as _rounds
@@ -25,7 +26,6 @@ from shoal.partitioning.maximum_distance import mdav_plus
 from shoal.partitioning.pool import cost_of, in_threads, members, numbered
 from shoal.progress import Progress, silent
 
-Array = np.ndarray[Any, Any]
 Round = Callable[["Work"], None]
 
 MOST_ROUNDS = 30

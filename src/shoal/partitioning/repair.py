@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.errors import DataError
 from shoal.partitioning.cutting import recut
 from shoal.partitioning.merging import Cheapest, merge
 from shoal.partitioning.pool import numbered
 from shoal.partitioning.requirements import Requirements
 from shoal.progress import Progress, part, silent
-
-Array = np.ndarray[Any, Any]
 
 
 def repair(

@@ -7,13 +7,10 @@ callables.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
-import numpy as np
-
+from shoal.arrays import Array
 from shoal.kernels.rules import Rules
-
-Array = np.ndarray[Any, Any]
 
 FallsShort = Callable[[Array, Array], Array]
 """Takes rows and their labels 0 .. m - 1, returns bool[m]: which groups lack something, k records included."""

@@ -9,18 +9,16 @@ here and there, and is to be repaired.
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
+from shoal.arrays import Array, group_means
 from shoal.kernels import rule_growth as _growth
 from shoal.kernels import rules as _rules
 from shoal.kernels.rules import Rules
 from shoal.partitioning.merging import merge
 from shoal.partitioning.pool import Pool, members, nearest_each
 from shoal.progress import Progress, silent
-
-Array = np.ndarray[Any, Any]
 
 CLOSENESS = (_rules.EQUAL, _rules.LINE, _rules.TREE)
 # Calls of the kernel, between which progress is told and Ctrl-C is heard.
@@ -75,8 +73,7 @@ def _grown(X: Array, k: int, rules: Rules, way: int, report: Progress) -> Array:
 def _nearest_groups(X: Array, labels: Array, rows: Array) -> Array:
     """Return the group with the nearest mean for each of `rows`, which have none."""
     known = labels >= 0
-    sizes = np.bincount(labels[known])
-    means = np.column_stack([np.bincount(labels[known], x[known]) / sizes for x in X.T])
+    means = group_means(X[known], labels[known])
     return nearest_each(means, np.ascontiguousarray(X[rows]), 1)[:, 0]
 
 
@@ -96,9 +93,8 @@ class _WorstFirst:
 
     def __init__(self, X: Array, labels: Array, rules: Rules) -> None:
         self.X, self.rules, self.close = X, rules, closeness(rules)
-        sizes = np.bincount(labels)
-        self.means = np.column_stack([np.bincount(labels, x) / sizes for x in X.T])
-        self.alive, self.rows = np.arange(len(sizes)), members(labels)
+        self.means = group_means(X, labels)
+        self.alive, self.rows = np.arange(len(self.means)), members(labels)
         self.pool = Pool(self.means, self.alive)
         self.missed = np.max(measured(rules, labels)[self.close] - rules.limits[self.close, None], axis=0)
         self.pair = (0, 0)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.errors import DataError, DisclosureError, OptionError, near_names
 from shoal.privacy.classes import classes_of, codes_of
 from shoal.tables.frames import to_arrow
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from shoal.privacy.demands import Demand
     from shoal.privacy.findings import Finding
 
-Array = np.ndarray[Any, Any]
 
 # What is asked of a table and how its values are read: fields of a plan.
 WANTED = (
@@ -85,7 +85,7 @@ def verify(
     decimal: str = ".",
     **fields: Any,
 ) -> Audit:
-    """Count the k that holds in a table, and check models of privacy on its sensitive attributes.
+    """Count the k that holds in a table, and check privacy models on its sensitive attributes.
 
     Parameters
     ----------

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.errors import DataError, OptionError, near_names
 from shoal.tables.frames import names_of
-
-Array = np.ndarray[Any, Any]
 
 
 def classes_of(table: Any, names: Sequence[str]) -> Array:

@@ -7,12 +7,11 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.errors import OptionError, near_names
 from shoal.privacy.model import SensitiveModel, plain, up
 from shoal.privacy.spectrum import Line, Sensitive, Spectrum, Tree, spectrum_of
 from shoal.tables.sensitive import GROUNDS, grounded
-
-Array = np.ndarray[Any, Any]
 
 # Terms of the bound on t that are added up at most; more are left out, which makes it weaker but not wrong.
 WORK, AT_ONCE = 20_000_000, 1 << 18
@@ -50,10 +49,9 @@ class TCloseness(SensitiveModel):
     def explanation(self, attribute: str) -> str:
         """Return what the model ensures."""
         return (
-            f"In every group the values of {attribute!r} are spread nearly as in the whole table: to make the one "
-            f"distribution of the other, at most {plain(self.t)} of the work is needed that would move everything from "
-            "one end to the other. So a group tells little about its members that the table does not tell about "
-            "everybody."
+            f"In every group the values of {attribute!r} are spread nearly as in the whole table: turning "
+            f"one distribution into the other takes at most {plain(self.t)} of the work of moving everything from one "
+            "end to the other. So a group tells little about its members that the table does not tell about everybody."
         )
 
     def measure(self, spectrum: Spectrum, centres: Array | None = None) -> Array:

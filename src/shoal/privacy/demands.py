@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from shoal.arrays import Array, group_means
 from shoal.plan import Plan
 from shoal.privacy.closeness import TCloseness
 from shoal.privacy.diversity import DistinctDiversity
@@ -15,8 +16,6 @@ from shoal.privacy.models import model
 from shoal.privacy.spectrum import Sensitive, Spectrum, spectrum_of
 from shoal.tables.schema import attribute
 from shoal.tables.sensitive import sensitive_of
-
-Array = np.ndarray[Any, Any]
 
 
 class Demand(NamedTuple):
@@ -109,10 +108,4 @@ def offending(labels: Array, demands: Sequence[Demand], rows: Array | None = Non
     X : float64[n, d] or None
         Their coordinates, for models that compare groups with their surroundings.
     """
-    return ~satisfied(spectra(labels, demands, rows), demands, None if X is None else centres_of(X, labels))
-
-
-def centres_of(X: Array, labels: Array) -> Array:
-    """Return float64[m, d]: the mean of each group."""
-    sizes = np.bincount(labels)
-    return np.column_stack([np.bincount(labels, column) / sizes for column in X.T])
+    return ~satisfied(spectra(labels, demands, rows), demands, None if X is None else group_means(X, labels))

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.privacy.model import SensitiveModel, down, plain, up
 from shoal.privacy.spectrum import Sensitive, Spectrum, spectrum_of
-
-Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.errors import DataError, OptionError
 from shoal.privacy.classes import by_first_row, classes_of, named
 from shoal.privacy.demands import Demand, spectra
@@ -23,8 +24,6 @@ from shoal.tables import columns as _columns
 from shoal.tables.frames import names_of, to_arrow
 from shoal.tables.hierarchy import Hierarchy
 from shoal.tables.sensitive import sensitive as sensitive_of
-
-Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.privacy.model import SensitiveModel, up
 from shoal.privacy.spectrum import Sensitive, Spectrum
-
-Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)

@@ -18,13 +18,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.errors import DataError
 from shoal.tables import columns as _columns
 from shoal.tables.hierarchy import Hierarchy
 from shoal.tables.representatives import SUPPRESSED
 from shoal.tables.values import Codes, Numbers
 
-Array = np.ndarray[Any, Any]
 Range = tuple[int, int]
 
 INTERVAL = re.compile(r"([\[(])(.+), (.+)([\])])", re.DOTALL)

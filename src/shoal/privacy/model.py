@@ -9,10 +9,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.errors import OptionError
 from shoal.privacy.spectrum import Sensitive, Spectrum, spectrum_of
-
-Array = np.ndarray[Any, Any]
 
 # Rounding may make a group miss what is required: 2 equally frequent values have the entropy log 2.
 TOLERANCE = 1e-9

@@ -12,14 +12,13 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.errors import DataError, OptionError, near_names
 from shoal.privacy.classes import by_first_row, classes_of, named
 from shoal.privacy.matching import Matching, matched
 from shoal.privacy.model import TOLERANCE, Model, plain
 from shoal.tables.frames import to_arrow
 from shoal.tables.hierarchy import Hierarchy
-
-Array = np.ndarray[Any, Any]
 
 # Nodes of the tree of the population that are below one, and pairs of a class and a node that are looked at at once.
 BELOW, AT_ONCE = 8, 1 << 19

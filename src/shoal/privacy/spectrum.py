@@ -6,15 +6,14 @@ passes, however many values there are.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.tables.sensitive import Ground, Line, Sensitive, Tree
 
 __all__ = ["Ground", "Line", "Sensitive", "Spectrum", "Tree", "spectrum_of"]
-
-Array = np.ndarray[Any, Any]
 
 
 class Spectrum(NamedTuple):

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.errors import DataError
 from shoal.privacy.demands import Demand, satisfied, spectra
 from shoal.privacy.spectrum import Spectrum
-
-Array = np.ndarray[Any, Any]
 
 # A gap is what is missing as a share of what is required; it counts as at least and at most this much.
 GAP, WIDEST = 1e-9, 5.0
