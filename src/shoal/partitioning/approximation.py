@@ -99,10 +99,10 @@ def factor(k: int) -> int:
     >>> factor(3)
     250
     """
-    return 2 * (2 * k - 1) * most_records(k) ** 2
+    return 2 * (2 * k - 1) * largest_tree(k) ** 2
 
 
-def most_records(k: int) -> int:
+def largest_tree(k: int) -> int:
     """Return the size up to which a tree is left alone."""
     return max(2 * k - 1, 3 * k - 5)
 
@@ -116,7 +116,7 @@ def mu_approx(X: Array, k: int, *, report: Progress = silent) -> Array:
     O(n (d + k)).
     """
     grown = forest(X, k, part(report, 0.0, 0.9))
-    labels = decompose(grown, k).labels
+    labels = cut_trees(grown, k).labels
     count = int(labels.max()) + 1
     for rows in members(labels):
         if len(rows) >= 2 * k:
@@ -169,13 +169,13 @@ def _find(links: list[int], u: int) -> int:
     return u
 
 
-def decompose(grown: Forest, k: int) -> Subtrees:
+def cut_trees(grown: Forest, k: int) -> Subtrees:
     """Cut every tree of more than max(2k - 1, 3k - 5) records into parts of at least k and at most that many.
 
     Edges are removed wherever both sides keep k records, the longest first; of equal ones, the edge from the
     lowest row. What is still too large has a centre with small branches, which are packed into parcels.
     """
-    most = most_records(k)
+    most = largest_tree(k)
     labels = np.full(len(grown.parents), NONE, np.int64)
     borrowed: list[int] = []
 
@@ -261,7 +261,7 @@ def _pack(centre: int, branches: list[list[int]], k: int) -> list[list[int]]:
         return [*map(_joined, parcels), [centre, *_joined(left)]]
     left = parcels.pop() + left
     done = [_joined(parcel) for parcel in parcels]
-    if _size(left) + 1 <= most_records(k):
+    if _size(left) + 1 <= largest_tree(k):
         return [*done, [centre, *_joined(left)]]
     half = [branch for branch in left if len(branch) == k - 1][:1]
     for branch in left:

@@ -6,7 +6,7 @@ reference pages, the invariants and the benchmarks follow from that entry.
 
 from __future__ import annotations
 
-from shoal.partitioning.definitions import Method, Option
+from shoal.partitioning.definitions import Method, MethodOption
 
 __all__ = ["KHOMNOTAI", "MAX_STEPS", "METHODS", "OWN", "THAETER"]
 
@@ -22,13 +22,13 @@ OWN = "our own; see the page on how the search works"
 
 NEAR_LINEAR = "near-linear time where the index prunes, O(n^2 d{}) at worst; O(n d) memory"
 
-_CLOSEST = Option(
+_CLOSEST = MethodOption(
     "closest",
     "mean",
     "what makes a group the closest to a record: its mean, its nearest record, or the least increase of error",
     choices=("mean", "record", "cost"),
 )
-_WHOLE = Option(
+_WHOLE = MethodOption(
     "whole",
     "2k",
     "the largest part that is not cut any further: '2k' as in the printed figures, '2k-1' for a lower loss",
@@ -36,8 +36,8 @@ _WHOLE = Option(
 )
 
 
-def _gamma(default: float) -> Option:
-    return Option(
+def _gamma(default: float) -> MethodOption:
+    return MethodOption(
         "gamma",
         default,
         "gain factor of the extension test; 'best' tries 0, 0.1 .. 2 and keeps the lowest loss",
@@ -46,8 +46,8 @@ def _gamma(default: float) -> Option:
     )
 
 
-_N_INIT = Option("n_init", 10, "how many random starts are tried; the best is kept", least=1, whole=True)
-MAX_STEPS = Option(
+_N_INIT = MethodOption("n_init", 10, "how many random starts are tried; the best is kept", least=1, whole=True)
+MAX_STEPS = MethodOption(
     "max_steps",
     "none",
     "how many kicks are made at most, over all chains: the result is then reproducible",
@@ -55,7 +55,7 @@ MAX_STEPS = Option(
     least=0,
     whole=True,
 )
-_RHO = Option("rho", 0.5, "parts of at most n^rho records are left to ONA*", least=0.0, most=1.0)
+_RHO = MethodOption("rho", 0.5, "parts of at most n^rho records are left to ONA*", least=0.0, most=1.0)
 
 _HALVES = (
     "the pseudo-code puts every record up to the median value into the lower half; here, as the printed figures "
@@ -209,7 +209,7 @@ METHODS: tuple[Method, ...] = (
         NEAR_LINEAR.format(""),
         "paths:npn_mhm",
         (
-            Option(
+            MethodOption(
                 "start",
                 "pair",
                 "where the path starts: at the most distant pair, or at the record furthest from the mean",
@@ -257,7 +257,7 @@ METHODS: tuple[Method, ...] = (
         "O(n d + n log n) time, O(n d) memory",
         "insensitive:insensitive",
         (
-            Option(
+            MethodOption(
                 "order",
                 "hilbert",
                 "along a Hilbert curve, by the coordinates one after the other, or by the distance from a far corner",
@@ -299,7 +299,7 @@ METHODS: tuple[Method, ...] = (
         f"{THAETER}, algorithm 19; {SCALABLE}, algorithm 5",
         "O(n d^2 log n) time, O(n d) memory",
         "mondrian:mondrian_v2d",
-        (_WHOLE, Option("weight", 1.0, "how much the variance along a diagonal counts", least=0.0)),
+        (_WHOLE, MethodOption("weight", 1.0, "how much the variance along a diagonal counts", least=0.0)),
         parallel=True,
         reading=_HALVES,
     ),
@@ -369,7 +369,7 @@ METHODS: tuple[Method, ...] = (
         f"{THAETER}, algorithm 10 (Rebollo-Monedero et al. 2013)",
         "the start, then at most 200 rounds, O(n^2 d / k) time each at worst; O(n d) memory",
         "constrained_lloyd:pcl",
-        (Option("start", "mdav*", "method of the first partition", choices=("mdav*", "mdav", "mondrian-v")),),
+        (MethodOption("start", "mdav*", "method of the first partition", choices=("mdav*", "mdav", "mondrian-v")),),
         reading="the paper seeks prices that make all n / k groups equally large, which fails for small k; here "
         "sizes have a lower bound only and assignments are exact flows",
     ),

@@ -27,7 +27,7 @@ ROUNDS = 200
 NEAR = 8
 # How much of the change of the means is foreseen when records are exchanged.
 FORESIGHT = (1.0, 0.75, 0.5, 0.25)
-# Which neighbour a group is split with.
+# Which neighbour a group is divided with.
 PARTNERS = (1, 2, 3)
 # A fall of the squared error by this much ends a round: it is worth starting again with the cheapest step.
 WORTHWHILE = 1e-3
@@ -44,7 +44,7 @@ def pcl(X: Array, k: int, *, start: Start = "mdav*", report: Progress = silent) 
 
     - `exchanged`: the same flow with costs that foresee how means move when a record leaves or joins;
     - `dissolved`: groups whose records go to their cheapest neighbours;
-    - `split`: groups of 2k or more records, then two neighbouring groups of 3k or more, by `mdav_star`.
+    - `divided`: groups of 2k or more records, then two neighbouring groups of 3k or more, by `mdav_star`.
 
     Each is only a proposal. It falls into parts that share no group, and a part is taken over if and only
     if it lowers the squared error (`improvement`). So the squared error falls strictly in every round and
@@ -111,7 +111,7 @@ class _Rounds:
             yield exchanged(arcs, self.labels, k, foresight, found.prices)
         yield dissolved(X, self.labels, arcs)
         for partner in (0, *PARTNERS):
-            yield split(X, self.labels, k, partner)
+            yield divided(X, self.labels, k, partner)
 
     def _accept(self, proposed: Array) -> None:
         """Take over what lowers the squared error."""
@@ -185,7 +185,7 @@ def exchanged(arcs: _flow.Arcs, labels: Array, k: int, foresight: float, prices:
     return _settled(arcs._replace(costs=costs), labels, prices, k).labels
 
 
-def split(X: Array, labels: Array, k: int, partner: int) -> Array:
+def divided(X: Array, labels: Array, k: int, partner: int) -> Array:
     """Propose to divide large groups by `mdav_star`.
 
     Parameters

@@ -14,11 +14,11 @@ from typing import Any
 
 from shoal.errors import OptionError
 
-__all__ = ["Method", "Option", "Refinement"]
+__all__ = ["Method", "MethodOption", "Refinement"]
 
 
 @dataclass(frozen=True)
-class Option:
+class MethodOption:
     """An option of a method.
 
     Attributes
@@ -73,7 +73,7 @@ class Method:
     name, summary : str
     paper : str
         Where it is described.
-    options : tuple of Option
+    options : tuple of MethodOption
     cost : str
         Time and memory.
     function : str
@@ -98,7 +98,7 @@ class Method:
     paper: str
     cost: str
     function: str
-    options: tuple[Option, ...] = ()
+    options: tuple[MethodOption, ...] = ()
     parallel: bool = False
     univariate: bool = False
     random: bool = False
@@ -120,7 +120,7 @@ class Refinement:
     name, summary, paper : str
     function : str
         ``module:function`` within this package.
-    options : tuple of Option
+    options : tuple of MethodOption
     parallel, random, timed : bool
     reading : str
         As those of a :class:`Method`.
@@ -130,7 +130,7 @@ class Refinement:
     summary: str
     paper: str
     function: str
-    options: tuple[Option, ...] = ()
+    options: tuple[MethodOption, ...] = ()
     parallel: bool = False
     random: bool = False
     timed: bool = False

@@ -179,8 +179,8 @@ def _two_groups(D: Array, k: int, below: float) -> Array | None:
     return labels
 
 
-class Prices(NamedTuple):
-    """Prices of records (float64[n]) and of a group, the least reduced cost at them, and their bound."""
+class _Duals(NamedTuple):
+    """Dual prices of records (float64[n]) and of a group, the least reduced cost at them, and their bound."""
 
     records: Array
     group: float
@@ -209,10 +209,10 @@ class _Covers:
             gap *= 2
         return None
 
-    def bound(self, labels: Array, below: float) -> Prices:
+    def bound(self, labels: Array, below: float) -> _Duals:
         """Return prices whose bound is the best there is, or at least `below`."""
         masks = self._first_masks(labels)
-        best: Prices | None = None
+        best: _Duals | None = None
         smoothing, budget = SMOOTHING, 2000
         edge = -TOLERANCE * below / self.g
         while True:
@@ -227,7 +227,7 @@ class _Covers:
                 sure = float(point[:-1].sum() + self.g * (point[-1] + least))
                 better = best is None or sure > best.bound + CLOSE * below
                 if best is None or sure > best.bound:
-                    best = Prices(point[:-1], float(point[-1]), least, sure)
+                    best = _Duals(point[:-1], float(point[-1]), least, sure)
             new = self._promising(np.concatenate([listed, self._descents(masks, y, edge)]), y, edge)
             new = np.setdiff1d(new, masks)
             if len(new):
@@ -253,7 +253,7 @@ class _Covers:
         reached: Array = descend(self.D, y[:-1], self._members(masks[start]), least, most, -edge)
         return reached
 
-    def search(self, prices: Prices, ceiling: float) -> Array | None:
+    def search(self, prices: _Duals, ceiling: float) -> Array | None:
         """Return the labels of the best partition that costs less than `ceiling`, None if there is none."""
         n, g = self.n, self.g
         room = ceiling - prices.bound
@@ -363,7 +363,7 @@ class _Covers:
         return inside
 
 
-def _joined(prices: Prices) -> Array:
+def _joined(prices: _Duals) -> Array:
     return np.append(prices.records, prices.group)
 
 

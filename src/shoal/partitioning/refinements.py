@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shoal.partitioning.catalogue import KHOMNOTAI, MAX_STEPS, OWN, THAETER
-from shoal.partitioning.definitions import Option, Refinement
+from shoal.partitioning.definitions import MethodOption, Refinement
 
 __all__ = ["REFINEMENTS"]
 
@@ -14,7 +14,7 @@ REFINEMENTS: tuple[Refinement, ...] = (
         f"{KHOMNOTAI}, figure 2; {THAETER}, 8.2",
         "refine:tfrp2",
         (
-            Option(
+            MethodOption(
                 "passes",
                 "all",
                 "how many passes are made at most; 1 as in the printed figures, 'all' while the squared error falls",
@@ -22,7 +22,7 @@ REFINEMENTS: tuple[Refinement, ...] = (
                 least=1,
                 whole=True,
             ),
-            Option(
+            MethodOption(
                 "reading",
                 "printed",
                 "how figure 2 is read: 'printed' as the printed losses demand, 'pseudocode' to the letter",

@@ -11,14 +11,14 @@ from typing import Any
 
 from shoal.errors import OptionError, UnknownMethodError, near_names
 from shoal.partitioning.catalogue import METHODS
-from shoal.partitioning.definitions import Method, Option, Refinement
+from shoal.partitioning.definitions import Method, MethodOption, Refinement
 from shoal.partitioning.refinements import REFINEMENTS
 
 __all__ = [
     "METHODS",
     "REFINEMENTS",
     "Method",
-    "Option",
+    "MethodOption",
     "Refinement",
     "check_options",
     "find",
@@ -86,7 +86,7 @@ def check_options(owner: Method | Refinement, given: Mapping[str, Any]) -> dict[
     return {name: option.check(given.get(name, option.default), owner.name) for name, option in known.items()}
 
 
-def _option_hint(name: str, known: Mapping[str, Option]) -> str:
+def _option_hint(name: str, known: Mapping[str, MethodOption]) -> str:
     everything: tuple[Method | Refinement, ...] = (*METHODS, *REFINEMENTS)
     owners = dict.fromkeys(one.name for one in everything if any(option.name == name for option in one.options))
     if owners:

@@ -18,7 +18,7 @@ from shoal.progress import Progress, part, throttled
 log = logging.getLogger("shoal")
 
 
-class Job(NamedTuple):
+class Procedure(NamedTuple):
     """What is to be run: a method with all its options, and perhaps a refinement of its result.
 
     Attributes
@@ -98,10 +98,10 @@ def partition(
     X = door.coordinates(X, "partition")
     k = door.group_size(k, len(X), "partition")
     n_jobs = door.threads(n_jobs, "partition")
-    rng = generator(method, random_state, "partition")
+    rng = generator_for(method, random_state, "partition")
     door.reporter(progress, "partition")
-    job = resolve(method, options, refine, time_limit, X.shape, k)
-    return run(X, k, job, rng, n_jobs, progress)
+    procedure = resolve(method, options, refine, time_limit, X.shape, k)
+    return run(X, k, procedure, rng, n_jobs, progress)
 
 
 def refine(
@@ -169,7 +169,7 @@ def refine(
     return _verified(found.load()(X, k, start, report=throttled(progress), **checked, **extra), len(X), k, found.name)
 
 
-def generator(method: str, random_state: Any, caller: str) -> np.random.Generator:
+def generator_for(method: str, random_state: Any, caller: str) -> np.random.Generator:
     """Return the random numbers to use; `auto` gives the same every time, unless a seed is given."""
     return door.generator(0 if method == "auto" and random_state is None else random_state, caller)
 
@@ -181,7 +181,7 @@ def resolve(
     time_limit: float | None,
     shape: tuple[int, int],
     k: int,
-) -> Job:
+) -> Procedure:
     """Return what is to be run; `auto` is settled here."""
     refinement = None if refine is None else find_refinement(refine)
     limit = None if time_limit is None else door.seconds(time_limit, "partition")
@@ -206,22 +206,26 @@ def resolve(
             f"The method {found.name!r} takes exactly one coordinate. Got {shape[1]}.",
             hint="choose a multivariate method, such as 'ona*'.",
         )
-    return Job(found, check_options(found, options), refinement, own, rest if improved else None)
+    return Procedure(found, check_options(found, options), refinement, own, rest if improved else None)
 
 
-def run(X: Array, k: int, job: Job, rng: np.random.Generator, n_jobs: int, progress: Progress | None) -> Array:
-    """Run a job on checked input and verify what it returns."""
+def run(
+    X: Array, k: int, procedure: Procedure, rng: np.random.Generator, n_jobs: int, progress: Progress | None
+) -> Array:
+    """Run a procedure on checked input and verify what it returns."""
     report = throttled(progress)
     report(0.0)
     start = time.perf_counter()
-    method = job.method
-    extra = _extra(method, job.time_limit, rng, n_jobs)
-    told = report if job.refinement is None else part(report, 0.0, 0.7)
-    labels = _verified(method.load()(X, k, report=told, **job.options, **extra), len(X), k, method.name)
-    if job.refinement is not None:
-        told, chosen = part(report, 0.7, 1.0), check_options(job.refinement, {})
-        chosen |= _extra(job.refinement, job.refinement_limit, rng, n_jobs)
-        labels = _verified(job.refinement.load()(X, k, labels, report=told, **chosen), len(X), k, job.refinement.name)
+    method = procedure.method
+    extra = _extra(method, procedure.time_limit, rng, n_jobs)
+    told = report if procedure.refinement is None else part(report, 0.0, 0.7)
+    labels = _verified(method.load()(X, k, report=told, **procedure.options, **extra), len(X), k, method.name)
+    if procedure.refinement is not None:
+        told, chosen = part(report, 0.7, 1.0), check_options(procedure.refinement, {})
+        chosen |= _extra(procedure.refinement, procedure.refinement_limit, rng, n_jobs)
+        labels = _verified(
+            procedure.refinement.load()(X, k, labels, report=told, **chosen), len(X), k, procedure.refinement.name
+        )
     log.info("%s: %d records, k = %d, %.2f s", method.name, len(X), k, time.perf_counter() - start)
     report(1.0)
     return labels

@@ -188,9 +188,9 @@ def audit(
 
 def findings(table: Any, names: Sequence[str], demands: Sequence[Demand]) -> tuple[Finding, ...]:
     """Return what is found of each demand in a pyarrow.Table."""
-    from shoal.privacy.findings import check
+    from shoal.privacy.findings import check_demands
 
-    return check(table, names, demands) if demands else ()
+    return check_demands(table, names, demands) if demands else ()
 
 
 def counted(
@@ -217,7 +217,7 @@ def counted(
     return tuple(finding(model, None, model.measure(sizes, matches), sizes) for model in models)
 
 
-def require(found: Audit, what: str) -> None:
+def require_privacy(found: Audit, what: str) -> None:
     """Raise unless the wanted k holds, and all models."""
     if found.classes_below:
         held = found.k if found.k_units is None else found.k_units

@@ -9,7 +9,7 @@ import numpy as np
 
 from shoal.arrays import Array
 from shoal.errors import OptionError, near_names
-from shoal.privacy.model import SensitiveModel, plain, up
+from shoal.privacy.model import SensitiveModel, as_text, up
 from shoal.privacy.spectrum import Line, Sensitive, Spectrum, Tree, spectrum_of
 from shoal.tables.sensitive import GROUNDS, grounded
 
@@ -50,7 +50,7 @@ class TCloseness(SensitiveModel):
         """Return what the model ensures."""
         return (
             f"In every group the values of {attribute!r} are spread nearly as in the whole table: turning "
-            f"one distribution into the other takes at most {plain(self.t)} of the work of moving everything from one "
+            f"one distribution into the other takes at most {as_text(self.t)} of the work of moving everything from one "
             "end to the other. So a group tells little about its members that the table does not tell about everybody."
         )
 
@@ -101,13 +101,13 @@ class NTCloseness(SensitiveModel):
     @property
     def short(self) -> str:
         """Return n and t."""
-        return f"n = {self.n}, t = {plain(self.t)}"
+        return f"n = {self.n}, t = {as_text(self.t)}"
 
     def explanation(self, attribute: str) -> str:
         """Return what the model ensures."""
         return (
             f"In every group the values of {attribute!r} are spread nearly as in a larger set of at least {self.n} "
-            f"similar records around it, or as in the whole table: they differ by at most {plain(self.t)} of the "
+            f"similar records around it, or as in the whole table: they differ by at most {as_text(self.t)} of the "
             "greatest possible difference. So a group tells about its members only what is true of many."
         )
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.arrays import Array
-from shoal.privacy.model import SensitiveModel, down, plain, up
+from shoal.privacy.model import SensitiveModel, as_text, down, up
 from shoal.privacy.spectrum import Sensitive, Spectrum, spectrum_of
 
 
@@ -136,7 +136,7 @@ class EntropyDiversity(SensitiveModel):
     def explanation(self, attribute: str) -> str:
         """Return what the model ensures."""
         return (
-            f"In every group the values of {attribute!r} are at least as mixed as {plain(self.l)} values that are "
+            f"In every group the values of {attribute!r} are at least as mixed as {as_text(self.l)} values that are "
             "equally frequent. This also limits how far the most frequent value of a group may dominate it, not only "
             "how many values there are."
         )
@@ -181,14 +181,14 @@ class RecursiveDiversity(SensitiveModel):
     @property
     def short(self) -> str:
         """Return c and l."""
-        return f"c = {plain(self.c)}, l = {self.l} (recursive)"
+        return f"c = {as_text(self.c)}, l = {self.l} (recursive)"
 
     def explanation(self, attribute: str) -> str:
         """Return what the model ensures."""
         others = "the others" if self.l == 2 else f"those that are left without the {self.l - 1} most frequent ones"
         return (
             f"In every group at least {self.l} different values of {attribute!r} occur, and its most frequent one "
-            f"occurs less than {plain(self.c)} times as often as {others} together. So the most frequent value does "
+            f"occurs less than {as_text(self.c)} times as often as {others} together. So the most frequent value does "
             "not dominate, and the rare ones are not too rare."
         )
 

@@ -94,7 +94,7 @@ class Finding:
         return self.holds
 
 
-def check(
+def check_demands(
     table: Any, quasi_identifiers: Sequence[str] | None, demands: Sequence[Demand], centres: Array | None = None
 ) -> tuple[Finding, ...]:
     """Check demands on a published table, each on its attribute; groups are made once for all of them.
@@ -167,7 +167,7 @@ def check_model(
     else:
         named(table, [sensitive], "check")
         attribute = sensitive_of(to_arrow(table, "check", [sensitive]), sensitive, **reading)
-    return check(table, quasi_identifiers, [Demand(model, attribute)], centres)[0]
+    return check_demands(table, quasi_identifiers, [Demand(model, attribute)], centres)[0]
 
 
 def check_population(

@@ -48,7 +48,7 @@ class Model(ABC):
     @property
     def short(self) -> str:
         """Return the parameters for a line of a table, such as ``l = 3 (distinct)``."""
-        return f"{self.letter} = {plain(getattr(self, self.letter))}" + (f" ({self.kind})" if self.kind else "")
+        return f"{self.letter} = {as_text(getattr(self, self.letter))}" + (f" ({self.kind})" if self.kind else "")
 
     @abstractmethod
     def explanation(self, attribute: str) -> str:
@@ -74,7 +74,7 @@ class Model(ABC):
         told = [
             field for field in fields(self) if field.default is MISSING or getattr(self, field.name) != field.default
         ]
-        return " ".join([self.name, *(f"{field.name}={plain(getattr(self, field.name))}" for field in told)])
+        return " ".join([self.name, *(f"{field.name}={as_text(getattr(self, field.name))}" for field in told)])
 
     # --- parameters, as they must be ---
 
@@ -101,7 +101,7 @@ class Model(ABC):
             or (most is not None and value > most)
         ):
             said = (("above", above), ("of at least", least), ("of at most", most))
-            domain = " and ".join(f"{how} {plain(bound)}" for how, bound in said if bound is not None)
+            domain = " and ".join(f"{how} {as_text(bound)}" for how, bound in said if bound is not None)
             raise OptionError(f"The {option!r} option of {self.name} must be a number {domain}. Got {value!r}.")
         object.__setattr__(self, option, float(value))
 
@@ -151,19 +151,19 @@ class SensitiveModel(Model):
             )
 
 
-def plain(value: Any) -> str:
+def as_text(value: Any) -> str:
     """Return a parameter as it is written: 3, not 3.0."""
     return repr(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def down(number: float) -> str:
     """Return a positive number with four digits, rounded down: a bound that can be asked for."""
-    return plain(math.floor(number * _unit(number)) / _unit(number))
+    return as_text(math.floor(number * _unit(number)) / _unit(number))
 
 
 def up(number: float) -> str:
     """Return a positive number with four digits, rounded up."""
-    return plain(math.ceil(number * _unit(number)) / _unit(number))
+    return as_text(math.ceil(number * _unit(number)) / _unit(number))
 
 
 def _unit(number: float) -> float:

@@ -16,7 +16,7 @@ from shoal.arrays import Array
 from shoal.errors import DataError, OptionError, near_names
 from shoal.privacy.classes import by_first_row, classes_of, named
 from shoal.privacy.matching import Matching, matched
-from shoal.privacy.model import TOLERANCE, Model, plain
+from shoal.privacy.model import TOLERANCE, Model, as_text
 from shoal.tables.frames import to_arrow
 from shoal.tables.hierarchy import Hierarchy
 
@@ -99,7 +99,7 @@ class DeltaPresence(PopulationModel):
     @property
     def short(self) -> str:
         """Return the bounds."""
-        return f"delta = {plain(self.low)} to {plain(self.high)} ({self.kind})"
+        return f"delta = {as_text(self.low)} to {as_text(self.high)} ({self.kind})"
 
     def explanation(self, attribute: str) -> str:
         """Return what the model ensures."""
