@@ -175,7 +175,7 @@ def test_wrong_options(options, said):
 
 
 def test_values_that_cannot_be_compared():
-    with pytest.raises(DataError, match=r"must be single ones. Got a column of type list"):
+    with pytest.raises(DataError, match=r"must hold single values. Got a column of type list"):
         shoal.verify(pa.table({"a": [[1], [1]]}))
 
 

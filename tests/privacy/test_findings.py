@@ -82,7 +82,7 @@ def test_k_anonymity_needs_no_attribute():
     assert found.attribute is None
     assert found.shares is None
     assert check_model(KAnonymity(3), TABLE_ARROW, "disease", NAMES)
-    with pytest.raises(OptionError, match="must be told the sensitive attribute"):
+    with pytest.raises(OptionError, match="must name a sensitive attribute"):
         check_model(DistinctDiversity(2), TABLE_ARROW)
 
 
