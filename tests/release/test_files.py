@@ -320,7 +320,7 @@ def test_a_wrong_partition_is_refused_and_nothing_is_written(people, tmp_path, m
 
 def test_a_file_that_is_wrong_on_the_disk_is_refused(people, tmp_path, monkeypatch):
     """The table in memory passed; what was read again did not: no file, and an old one stays as it was."""
-    monkeypatch.setattr(run, "require", lambda *_: None)
+    monkeypatch.setattr(run, "require_privacy", lambda *_: None)
     monkeypatch.setattr(blocks, "group", wrong_partition)
     with pytest.raises(DisclosureError, match="The file must hide every record among 3"):
         released(people, tmp_path)
