@@ -206,7 +206,7 @@ def test_fetch_refuses_an_address_without_a_server():
 
 def test_a_folder_that_cannot_be_made_is_refused(table, tmp_path):
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(DatasetNotFoundError, match="must be one that files can be written to, to keep 'tiny'"):
+    with pytest.raises(DatasetNotFoundError, match="must be writable to keep 'tiny'"):
         table("good", data_home=tmp_path / "file" / "folder")
     assert files(tmp_path) == ["file"]
 

@@ -213,7 +213,7 @@ def test_a_file_that_unpacks_to_too_much_is_refused(tiny, monkeypatch):
 def test_a_file_that_may_not_be_read_is_named(tiny):
     path = put(tiny / "data")
     path.chmod(0)
-    with pytest.raises(DatasetNotFoundError, match="Got a file that may not be read"):
+    with pytest.raises(DatasetNotFoundError, match="Got a file without permission to read it"):
         load("tiny", data_home=tiny / "data")
 
 

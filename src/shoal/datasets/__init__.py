@@ -1,7 +1,7 @@
-"""Data to try methods on: generators of synthetic tables, and the benchmark tables of the literature.
+"""Example data: generators of synthetic tables, and the benchmark tables of the literature.
 
 The generators, :func:`survey` and :func:`companies` need nothing but NumPy. :func:`load` reads benchmark tables
-that are not part of the package: from a folder of yours, or, when asked to, from their public source.
+that are not part of the package from a folder, or, if asked to, from their public source.
 
 To add a table, write a generator with a seed, or describe its public source in `_sources`.
 """

@@ -1,9 +1,9 @@
-"""What the benchmark tables are: their columns, their fingerprints, and how to read them from text.
+"""The benchmark tables: their columns, their fingerprints, and how to read them from text.
 
-One check serves every table, wherever it comes from: the SHA-256 of the *values* of the columns
-that the literature uses (float64, little-endian, row by row). It is the same for a local file with more
-columns, for a download in another format, and for another compression; and as nothing else is
-accepted, a parser need not be clever about what does not belong to the table.
+One check serves every table, wherever it comes from: the SHA-256 of the *values* of the columns that the literature
+uses (float64, little-endian, row by row). It is the same for a local file with more columns, for a download in another
+format, and for another compression. As nothing else is accepted, parsers need not recognise text that does not belong
+to the table.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 
 
 class WrongContentError(Exception):
-    """The text is not the table it should be; the message completes a sentence that begins with 'Got'."""
+    """The text is not the expected table. The message completes a sentence that begins with 'Got'."""
 
 
 class Dataset(NamedTuple):
@@ -32,7 +32,7 @@ class Dataset(NamedTuple):
     Attributes
     ----------
     title : str
-        What it is, in one line.
+        A description in one line.
     file : str
         The name of its file in a data folder: gzip-compressed CSV with a header line.
     n : int
@@ -65,7 +65,7 @@ def content_hash(data: Array) -> str:
 
 
 def verified(data: Array, dataset: Dataset) -> Array:
-    """Return `data` if it is the table of `dataset` to the last bit, else raise WrongContentError."""
+    """Return `data` if it equals the table of `dataset` bit by bit, else raise WrongContentError."""
     shape = (dataset.n, len(dataset.columns))
     if data.shape != shape:
         raise WrongContentError(f"{data.shape[0]} records that can be read, not {dataset.n}")
@@ -76,7 +76,7 @@ def verified(data: Array, dataset: Dataset) -> Array:
 
 def by_header(texts: Sequence[str], columns: tuple[str, ...]) -> Array:
     """Read the named columns of one CSV text with a header line, shape (n, d)."""
-    # splitlines also knows the bare carriage returns that some of the public files end their lines with.
+    # splitlines also splits at bare carriage returns, which end the lines of some public files.
     rows = csv.reader(texts[0].splitlines())
     header = [name.strip() for name in next(rows, [])]
     for column in columns:
@@ -99,9 +99,8 @@ def by_position(
 ) -> Array:
     """Read the fields at `positions` of all lines with `width` fields, shape (n, d).
 
-    Lines that are not records (comments, headers, blank lines) are recognised by having another number
-    of fields, or something else than numbers at `positions`, and are left out. That is safe only
-    because :func:`verified` follows.
+    Lines that are not records (comments, headers, blank lines) have another number of fields, or no numbers
+    at `positions`, and are skipped. That is safe only because :func:`verified` follows.
     """
     rows = []
     for text in texts:

@@ -1,4 +1,4 @@
-"""Getting bytes from the network and onto the disk, whole or not at all."""
+"""Transfer of bytes from the network to the disk, whole or not at all."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from pathlib import Path
 
 __all__ = ["LARGEST", "TransferError", "fetch", "write_whole"]
 
-LARGEST = 64 * 2**20  # bytes; the largest table has four million
-_WAIT = 30.0  # seconds without a byte ...
-_DEADLINE = 300.0  # ... and for the whole file, because a server can also be slow byte by byte
+LARGEST = 64 * 2**20  # bytes; the largest table has four million bytes
+_WAIT = 30.0  # seconds without a byte
+_DEADLINE = 300.0  # seconds for the whole file, as a server may also be slow byte by byte
 _CHUNK = 2**16
 
 
 class TransferError(Exception):
-    """The file did not arrive whole; the message completes a sentence that begins with 'Got'."""
+    """The file did not arrive whole. The message completes a sentence that begins with 'Got'."""
 
 
 def fetch(url: str) -> bytes:
     """Return the bytes behind `url`, or raise TransferError."""
-    # Only whoever downloads pays for these imports.
+    # Imported here, as only downloads need them.
     from http.client import HTTPException
     from urllib.error import HTTPError, URLError
     from urllib.request import Request, urlopen
@@ -32,7 +32,7 @@ def fetch(url: str) -> bytes:
     try:
         with urlopen(request, timeout=_WAIT) as response:
             announced = response.headers.get("Content-Length")
-            # read1 returns after one receipt; read would sit in a loop that the deadline cannot interrupt.
+            # read1 returns after each receipt; read would loop inside, where the deadline is not checked.
             while chunk := response.read1(_CHUNK):
                 received += chunk
                 if len(received) > LARGEST:
@@ -50,28 +50,29 @@ def fetch(url: str) -> bytes:
         raise TransferError(f"no connection ({error.reason})") from None
     except (HTTPException, OSError) as error:
         raise TransferError(f"a broken connection ({type(error).__name__})") from None
-    # http.client reports an early end only to those who read everything in one call.
+    # http.client reports an early end only if everything is read in one call.
     if announced is not None and announced.isdigit() and len(received) != int(announced):
         raise TransferError(f"{len(received)} of {announced} bytes")
     return bytes(received)
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write `content` to `path` so that at any moment the old file, the new one or none is there.
+    """Write `content` to `path`, whole or not at all.
 
-    The folder is made if need be. Raises OSError if that or the writing fails; no part of a file is left.
+    At any moment there is the old file, the new one, or none. The folder is created if needed. If that or the writing
+    fails, OSError is raised, and no part of a file is left.
     """
     from tempfile import mkstemp
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    # In the same folder: only within one file system is the replacement a single step.
+    # In the same folder, as replacing a file is a single step only within one file system.
     descriptor, temporary = mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        # mkstemp makes it readable for its owner alone; these are public data.
+        # mkstemp makes the file readable for its owner only, but the data are public.
         os.chmod(temporary, 0o644)
         os.replace(temporary, path)
     except BaseException:

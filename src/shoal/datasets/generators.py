@@ -2,7 +2,7 @@
 
 Every generator takes ``random_state`` (None, an integer of at least 0, or a
 :class:`numpy.random.Generator`), and the same integer gives the same bits. The arrays are float64,
-C-contiguous, of shape (n, d), and not standardised: that is the business of what uses them.
+C-contiguous, of shape (n, d), and not standardised.
 """
 
 from __future__ import annotations
@@ -68,9 +68,9 @@ def sim_c(
 ) -> Array:
     """Draw a SimC table: 100 tight groups of 4 to 21 records, and noise between them.
 
-    A hundred centres are uniform on [-10000, 10000]^d; each gets 3 to 20 further records, its own
-    position plus a vector uniform on [-50, 50]^d. To these m records noise is added, uniform on
-    the large cube. The rows are in the order of algorithm 7: centres, members centre by centre, noise.
+    A hundred centres are uniform on [-10000, 10000]^d. Each gets 3 to 20 further records: its own position plus
+    a vector uniform on [-50, 50]^d. To these m records, noise records are added, uniform on the large cube. The
+    rows are in the order of algorithm 7: centres, members centre by centre, noise.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def sim_c(
     d : int, default 10
         The number of attributes; both papers use 10.
     noise : {"inclusive", "third"}, default "inclusive"
-        How many noise records: floor(m/3) + 1 or floor(m/3). See the notes.
+        The number of noise records: floor(m/3) + 1 or floor(m/3). See the notes.
 
     Returns
     -------
@@ -88,11 +88,11 @@ def sim_c(
 
     Notes
     -----
-    The two sources agree in everything but one noise record. Domingo-Ferrer et al. add "m/3" records.
-    Thaeter's algorithm 7 lets i run over {0, ..., floor(m/3)}, which is one record more; that is the
-    default here, as printed. The sizes he reports, 1528 to 1765, cannot all come from it: 1528 is a
-    multiple of 4, and m + floor(m/3) + 1 never is, while m + floor(m/3) can be both ends. So "third"
-    agrees with the other paper and with his sizes.
+    The two sources agree in everything but one noise record. Domingo-Ferrer et al. add "m/3" records. In
+    Thaeter's algorithm 7, i runs over {0, ..., floor(m/3)}, which is one record more; that is the default
+    here, as printed. The sizes he reports, 1528 to 1765, cannot all come from it: 1528 is a multiple of 4,
+    and m + floor(m/3) + 1 never is, while m + floor(m/3) can be both 1528 and 1765. So "third" agrees with
+    the other paper and with his sizes.
 
     References
     ----------
@@ -117,7 +117,7 @@ def sim_c(
 
 
 def correlated_gaussian(n: int, d: int, *, correlation: float = 0.5, random_state: RandomState = None) -> Array:
-    """Draw standard normal attributes, every two of which have the same correlation.
+    """Draw standard normal attributes with the same correlation between any two.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def correlated_gaussian(n: int, d: int, *, correlation: float = 0.5, random_stat
 
 
 def skewed(n: int, d: int, *, sigma: float = 1.0, correlation: float = 0.0, random_state: RandomState = None) -> Array:
-    """Draw heavy-tailed positive attributes, as incomes, turnovers and company sizes are.
+    """Draw heavy-tailed positive attributes, such as incomes, turnovers and company sizes.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ def collection(
     generate : callable
         A generator of this module; it is called as ``generate(random_state=..., **options)``.
     random_state : None, int or numpy.random.Generator
-        The source of randomness. A Generator is asked to spawn, so a second call gives other tables.
+        The source of randomness. A Generator spawns new ones, so a second call gives other tables.
     count : int, default 25
         The number of tables. From an integer seed, table i does not depend on it.
     **options
@@ -216,7 +216,7 @@ def _generator(function: str, random_state: object) -> np.random.Generator:
         return random_state
     if random_state is None:
         return np.random.default_rng()
-    # bool is an int to Python, and True as a seed is a slip.
+    # In Python, bool is an int, but True as a seed is a mistake.
     if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool) and random_state >= 0:
         return np.random.default_rng(int(random_state))
     raise OptionError(
@@ -233,7 +233,7 @@ def _integer(function: str, option: str, value: object) -> int:
 
 def _number(function: str, option: str, value: object, low: float, high: float) -> float:
     numeric = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-    # NaN fails both comparisons, and so is refused too.
+    # NaN fails the comparison, so it is refused too.
     if numeric and low <= float(value) <= high:  # type: ignore[arg-type]
         return float(value)  # type: ignore[arg-type]
     raise OptionError(
@@ -242,7 +242,7 @@ def _number(function: str, option: str, value: object, low: float, high: float) 
 
 
 def _shown(value: object) -> str:
-    """Return what a message may say of an option: a plain value, else only its type (it may be data)."""
+    """Return the value of an option for a message, or only its type if it may be data."""
     if value is None or isinstance(value, bool | int | float | str | np.integer | np.floating):
         return repr(value.item() if isinstance(value, np.generic) else value)
     return f"an object of type {type(value).__name__}"

@@ -1,15 +1,14 @@
-"""The benchmark tables of the microaggregation literature, found on this machine or fetched when asked to.
+"""The benchmark tables of the microaggregation literature, found on this machine or downloaded if asked to.
 
 The tables are not part of the package. A data folder holds them as gzip-compressed CSV with a header
 line, such as ``census.csv.gz``. Without `data_home`, :func:`load` looks
 
 1. in the folder named by the environment variable ``SHOAL_DATA``; if it is not set, in
-   ``../shared/data`` seen from the working directory and from the checkout that the package is run from;
-2. in the cache that downloads go to: ``$XDG_CACHE_HOME/shoal``, else ``%LOCALAPPDATA%/shoal``, else
+   ``../shared/data`` relative to the working directory and to the checkout that the package is run from;
+2. in the cache of downloads: ``$XDG_CACHE_HOME/shoal``, else ``%LOCALAPPDATA%/shoal``, else
    ``~/.cache/shoal``.
 
-Whatever is found has to have the published values, bit for bit, in the columns that the literature uses;
-else it is refused.
+A table is refused unless it has the published values, bit for bit, in the columns that the literature uses.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ log = logging.getLogger("shoal")
 
 
 def names() -> tuple[str, ...]:
-    """Return the names that :func:`load` knows."""
+    """Return the names that :func:`load` accepts."""
     return tuple(DATASETS)
 
 
@@ -61,23 +60,23 @@ def load(name: str, *, data_home: str | os.PathLike[str] | None = None, download
         The one folder to look in and to download to. The default is described in
         :mod:`shoal.datasets.loaders`.
     download : bool, default False
-        Whether a table that was not found is fetched from its public source, checked, and kept in
-        `data_home` or in the cache. Only the columns above are kept. A file that is there is never
-        overwritten, not even a wrong one. What is fetched (the table, its licence, the addresses and the
-        number of bytes) and where it is kept is logged at level ``INFO`` under the name ``shoal``.
+        Whether to fetch a table that was not found from its public source, check it, and keep it in `data_home`
+        or in the cache. Only the columns above are kept. An existing file is never overwritten, not even a wrong
+        one. The logger ``shoal`` records at level ``INFO`` what is fetched (the table, its licence, the addresses
+        and the number of bytes) and where it is kept.
 
     Returns
     -------
     Table
-        Its `data` has shape (n, d) and its rows are in the order of the source; nothing is standardised.
+        Its `data` has shape (n, d), with rows in the order of the source. Nothing is standardised.
 
     Raises
     ------
     OptionError
-        If there is no such name, or an option has the wrong type.
+        If the name is unknown, or an option has the wrong type.
     DatasetNotFoundError
-        If the table is not on this machine, could not be fetched or kept, or has other values than the
-        published ones.
+        If the table is not on this machine, could not be fetched or kept, or does not have the published
+        values.
     """
     dataset = _dataset(name)
     if not isinstance(download, bool):
@@ -87,7 +86,7 @@ def load(name: str, *, data_home: str | os.PathLike[str] | None = None, download
     folders = _folders(data_home)
     for folder in folders:
         path = folder / dataset.file
-        # os.path.isfile takes what may not be looked at for absent; Path.is_file would raise.
+        # os.path.isfile returns False for paths without permission; Path.is_file would raise.
         if os.path.isfile(path):
             return _table(name, dataset, _read(name, dataset, path))
     if not download:
@@ -117,9 +116,9 @@ def _table(name: str, dataset: Dataset, data: Array) -> Table:
 
 
 def _folders(data_home: str | os.PathLike[str] | None) -> list[Path]:
-    """Return the folders to look in, in order; the last is the one that downloads go to."""
+    """Return the folders to look in, in order. Downloads go to the last one."""
     if data_home is not None:
-        # An empty text would mean the working directory, which nobody means by it.
+        # An empty string would be the working directory, which is hardly intended.
         if data_home == "" or not isinstance(data_home, str | os.PathLike):
             shown = "''" if data_home == "" else f"an object of type {type(data_home).__name__}"
             raise OptionError(f"The 'data_home' option of load must be the path of a folder. Got {shown}.")
@@ -133,7 +132,7 @@ def _data_folders() -> list[Path]:
         return [Path(named).expanduser()]
     beside = [Path.cwd().parent / "shared" / "data"]
     source = Path(__file__).resolve().parents[2]
-    # In a checkout the package lies in src/; installed, its surroundings are none of our business.
+    # In a checkout, the package lies in src/. The surroundings of an installed package are left alone.
     if source.name == "src":
         beside.append(source.parents[1] / "shared" / "data")
     return list(dict.fromkeys(beside))
@@ -148,7 +147,7 @@ def _cache_folder() -> Path:
 def _read(name: str, dataset: Dataset, path: Path) -> Array:
     try:
         with gzip.open(path) as file:
-            # A limit, because a few bytes of gzip can stand for any amount of memory.
+            # With a limit, because a few bytes of gzip can expand to any amount of memory.
             content = file.read(LARGEST + 1)
         if len(content) > LARGEST:
             raise WrongContentError(f"more than {LARGEST} bytes")
@@ -156,7 +155,7 @@ def _read(name: str, dataset: Dataset, path: Path) -> Array:
     except WrongContentError as error:
         reason = str(error)
     except PermissionError:
-        reason = "a file that may not be read"
+        reason = "a file without permission to read it"
     except (OSError, EOFError, zlib.error):
         reason = "a file that is damaged or not gzip-compressed"
     raise DatasetNotFoundError(
@@ -188,22 +187,21 @@ def _keep(name: str, dataset: Dataset, data: Array, folder: Path) -> None:
     lines = io.StringIO()
     writer = csv.writer(lines, lineterminator="\n")
     writer.writerow(dataset.columns)
-    # repr of a float64 reads back as the same bits; whole numbers are written without ".0", as in the source.
+    # repr of a float64 reads back as the same bits. Whole numbers are written without ".0", as in the source.
     writer.writerows([repr(x).removesuffix(".0") for x in row] for row in data.tolist())
-    # mtime=0: the same table is the same file, whenever it was fetched.
+    # With mtime=0, the same table always gives the same file.
     content = gzip.compress(lines.getvalue().encode(), mtime=0)
     path = folder / dataset.file
     try:
         write_whole(path, content)
     except OSError as error:
         raise DatasetNotFoundError(
-            f"The folder {folder} must be one that files can be written to, to keep {name!r}. "
-            f"Got {type(error).__name__}; nothing was kept.",
+            f"The folder {folder} must be writable to keep {name!r}. Got {type(error).__name__}; nothing was kept.",
             "name another folder with data_home.",
         ) from error
     log.info("kept the table %r in %s, %d bytes", name, path, len(content))
 
 
 def _text(content: bytes) -> str:
-    # Only numbers and column names are looked at, and those are ASCII; utf-8-sig drops a byte order mark.
+    # Only numbers and column names are read, and these are ASCII; utf-8-sig drops a byte order mark.
     return content.decode("utf-8-sig", errors="replace")

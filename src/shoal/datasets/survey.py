@@ -1,9 +1,9 @@
-"""A household health survey as people have them: names, dates, codes, gaps and weights, drawn from a seed.
+"""A synthetic household health survey with names, dates, codes, gaps and weights, drawn from a seed.
 
-Nobody in it exists. The country is invented too, and lies in the Atlantic, so that no real home is meant.
-The columns depend on each other as in a real survey: postcodes lie in their region, households share
-an address and an interview, education follows the generation, income follows education, age and work,
-weight follows height, and illness follows age, weight and smoking.
+Nobody in it exists. The country is invented too, and lies in the Atlantic, so that no real home is meant. The columns
+depend on each other as in a real survey: postcodes lie in their region, households share an address and an interview,
+education depends on the generation, income on education, age and work, weight on height, and illness on age, weight and
+smoking.
 """
 
 from __future__ import annotations
@@ -33,11 +33,12 @@ _REGIONS = (
     ("Greyhaven", 0.08, 44.6, -33.9, 1.18),
     ("Harrowdale", 0.03, 50.3, -33.4, 0.81),
 )
-_DISTRICTS = 6  # in a region, towns in a district, delivery areas in a town: digits 2, 3 and 4-5 of a postcode
+# Districts in a region, towns in a district, delivery areas in a town: digits 2, 3 and 4-5 of a postcode.
+_DISTRICTS = 6
 _TOWNS = 5
 _AREAS = 4
 
-# Work: pay against the average, and how common it is with primary, secondary and higher education.
+# Occupations: pay relative to the average, and frequency with primary, secondary and higher education.
 _OCCUPATIONS = (
     ("agriculture", 0.78, (9, 4, 1)),
     ("construction", 0.95, (16, 11, 2)),
@@ -54,7 +55,7 @@ _OCCUPATIONS = (
 )
 _NOT_WORKING = (("student", 0.30), ("unemployed", 0.42), ("retired", 0.58))
 
-# Illness: log-odds against no diagnosis: base, per decade of age above 50, per 5 kg/m2 above 25, smoking.
+# Diagnoses: log-odds against none: base, per decade of age above 50, per 5 kg/m2 above 25, for smoking.
 _DIAGNOSES = (
     ("none", 0.0, 0.0, 0.0, 0.0),
     ("hypertension", -1.35, 0.55, 0.50, 0.25),
@@ -68,7 +69,7 @@ _DIAGNOSES = (
 
 
 class _Homes(NamedTuple):
-    """What the people of a household share, already one entry a person."""
+    """Values that the people of a household share, one entry per person."""
 
     household: Array  # int64[n], 0, 0, 1, 2, 2, 2, ...
     size: Array
@@ -81,7 +82,7 @@ class _Homes(NamedTuple):
 
 
 class _People(NamedTuple):
-    """What later columns depend on."""
+    """Values that later columns depend on."""
 
     age: Array
     birth: Array  # datetime64[D][n]
@@ -96,19 +97,19 @@ def survey(n: int = 1000, *, random_state: RandomState = 0) -> dict[str, Any]:
     Parameters
     ----------
     n : int, default 1000
-        The number of people; they come household by household.
+        The number of people, ordered by household.
     random_state : None, int or numpy.random.Generator, default 0
         The source of randomness. The same integer gives the same table.
 
     Returns
     -------
     dict of str to ndarray or list
-        One entry a column, each of length n, as ``pandas.DataFrame``, ``polars.DataFrame`` and
-        ``pyarrow.table`` take it. Columns of texts and columns with gaps are lists, with None where
-        there is no value; the rest are arrays.
+        One entry per column, each of length n, as ``pandas.DataFrame``, ``polars.DataFrame`` and
+        ``pyarrow.table`` accept it. Columns of text and columns with gaps are lists, with None where
+        there is no value; the others are arrays.
 
         ================  ============================================================
-        person_id         text, one a person: an identifier
+        person_id         text, different for each person: an identifier
         household         int64, the same for all people of a household
         region            one of 8 names; the rarest has 3 % of the people
         postcode          5 digits as text, with leading zeros; region, district, town, area
@@ -118,14 +119,14 @@ def survey(n: int = 1000, *, random_state: RandomState = 0) -> dict[str, Any]:
         sex               female, male or, rarely, diverse
         education         one of :data:`EDUCATION`, in that order; 1 % missing
         occupation        one of 15
-        income            a month, 2 decimals, skewed; 5 % missing, more often the high ones
+        income            per month, 2 decimals, skewed; 5 % missing, high ones more often
         height_cm         1 decimal; 1 % missing
         weight_kg         int64
         children          int64
         smoker            bool
         interview_date    datetime64[D], in 2024
         diagnosis         one of 8, some rare: sensitive
-        survey_weight     how many people of the country a person stands for, 2 decimals
+        survey_weight     number of people that a person stands for, 2 decimals
         ================  ============================================================
 
     Examples
@@ -173,7 +174,7 @@ def _homes(rng: np.random.Generator, n: int) -> _Homes:
     household = np.repeat(np.arange(n), sizes)[:n]
     h = int(household[-1]) + 1
     region = rng.choice(len(_REGIONS), size=h, p=[share for _, share, *_ in _REGIONS])
-    # Powers of uniform numbers: the first district of a region and the first town of a district are the largest.
+    # Powers of uniform numbers make the first district of a region and the first town of a district the largest.
     district = (_DISTRICTS * rng.random(h) ** 1.5).astype(np.int64)
     town = (_TOWNS * rng.random(h) ** 2).astype(np.int64)
     area = rng.integers(_AREAS, size=h)
@@ -200,7 +201,7 @@ def _homes(rng: np.random.Generator, n: int) -> _Homes:
 
 def _people(rng: np.random.Generator, homes: _Homes) -> _People:
     n = len(homes.household)
-    # People of a household are of similar age; the ages of the country are those of an old one.
+    # People of a household are of similar age, and the country has an old population.
     together = rng.beta(1.25, 1.7, size=n)[homes.household]
     age = np.clip(18 + 80 * (0.75 * together + 0.25 * rng.random(n)) + rng.normal(scale=2.5, size=n), 18, 101)
     birth = homes.interview - np.floor(age * 365.2425).astype("timedelta64[D]")
@@ -221,7 +222,7 @@ def _people(rng: np.random.Generator, homes: _Homes) -> _People:
 
 
 def _incomes(rng: np.random.Generator, homes: _Homes, people: _People) -> Array:
-    """Return incomes a month, log-normal around what education, age, work and region make expect."""
+    """Return monthly incomes, log-normal around the level expected from education, age, work and region."""
     pay = np.log([pay for _, pay, *_ in (*_OCCUPATIONS, *_NOT_WORKING)])
     level = np.log([level for *_, level in _REGIONS])
     experience = np.clip(people.age, 18, 62) - 40
@@ -231,7 +232,7 @@ def _incomes(rng: np.random.Generator, homes: _Homes, people: _People) -> Array:
 
 
 def _bodies(rng: np.random.Generator, people: _People) -> tuple[Array, Array, Array]:
-    """Return heights in cm, whole weights in kg, and the body mass index they give."""
+    """Return heights in cm, weights in whole kg, and the body mass index."""
     n = len(people.age)
     height: Array = np.where(people.male == 1, 178.5, 165.3) - 0.085 * (people.age - 45) + rng.normal(scale=6.6, size=n)
     height = np.round(np.clip(height, 138, 212), 1)
@@ -249,7 +250,7 @@ def _diagnoses(rng: np.random.Generator, age: Array, bmi: Array, smoker: Array) 
 
 
 def _survey_weights(rng: np.random.Generator, homes: _Homes) -> Array:
-    """Small regions were asked more often than their share, and one adult of a home stands for all of them."""
+    """Return weights: small regions are over-sampled, and one adult stands for all adults of a home."""
     share = np.array([share for _, share, *_ in _REGIONS])
     asked = np.sqrt(share) / np.sqrt(share).sum()
     weight: Array = (
@@ -263,8 +264,8 @@ def _drawn(rng: np.random.Generator, cumulative: Array, row: Array) -> Array:
     chance = rng.random(len(row))
     drawn = np.empty(len(row), dtype=np.int64)
     for r, limits in enumerate(cumulative):
-        here = row == r
-        drawn[here] = np.searchsorted(limits[:-1], chance[here])
+        in_row = row == r
+        drawn[in_row] = np.searchsorted(limits[:-1], chance[in_row])
     return drawn
 
 

@@ -1,4 +1,4 @@
-"""The shape in which every table of :mod:`shoal.datasets` comes, and the one table small enough to print."""
+"""The class of benchmark tables, and the one table that is small enough to print."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from shoal.errors import OptionError, near_names
 __all__ = ["Table", "companies"]
 
 
-# eq=False: == on arrays has no single truth value, so a table equals itself only.
+# eq=False: comparing arrays gives no single truth value, so a table equals itself only.
 @dataclass(frozen=True, eq=False)
 class Table:
     """A numeric table with named columns.
@@ -20,17 +20,17 @@ class Table:
     Attributes
     ----------
     name : str
-        The name under which the table is known here.
+        The name of the table.
     columns : tuple of str, length d
         The names of the columns of `data`, in order.
     data : ndarray of float64, shape (n, d)
-        The values; C-contiguous, and the caller's own copy.
+        The values, C-contiguous, as a copy that belongs to the caller.
     quasi_identifiers : tuple of str
-        The columns that the literature microaggregates; all of `columns` unless said otherwise.
+        The columns that the literature microaggregates, by default all of `columns`.
     source : str
         Where the table comes from.
     row_names : tuple of str, length n, or None
-        What the records are called, where the source says so.
+        Names of the records, if the source has them.
     """
 
     name: str
@@ -41,17 +41,17 @@ class Table:
     row_names: tuple[str, ...] | None = None
 
     def __repr__(self) -> str:
-        # Values stay in: a table may stand in a log or in a traceback.
+        # Without values, as the representation may appear in a log or a traceback.
         n, d = self.data.shape
         return f"Table({self.name!r}, {n} records, {d} columns)"
 
     def select(self, *columns: str) -> NDArray[np.float64]:
-        """Return the named columns, in the order asked for.
+        """Return the named columns, in the given order.
 
         Parameters
         ----------
         *columns : str
-            Names out of `columns`; without any, the quasi-identifiers.
+            Names from `columns`. If none is given, the quasi-identifiers.
 
         Returns
         -------
@@ -61,7 +61,7 @@ class Table:
         Raises
         ------
         OptionError
-            If the table has no column of that name.
+            If the table has no column of a given name.
 
         Examples
         --------
@@ -95,7 +95,7 @@ _COMPANIES = (
 
 
 def companies() -> Table:
-    """Return the eleven small companies that open the literature on k-anonymous microaggregation.
+    """Return the eleven small companies of an early example of k-anonymous microaggregation.
 
     Surface and number of employees are the quasi-identifiers, turnover and net profit are
     confidential, and the company's name, an identifier, is in `row_names`.
