@@ -127,12 +127,12 @@ class Pricing:
         parts, total, root, room, spent, stretch = [np.empty((0, size), np.int32)], 0, 0, 20_000, 0, STRETCH
         lists = (starts, self._ids)
         while root < self.n:
-            found, values = np.empty((room, size), np.int32), np.empty(room)
+            groups, values = np.empty((room, size), np.int32), np.empty(room)
             steps = min(stretch, effort.weights - spent)
             count, reached, taken = _pricing.groups_below(
-                self.X, prices, size, limit, extra, lists, halves, root, steps, found, values
+                self.X, prices, size, limit, extra, lists, halves, root, steps, groups, values
             )
-            parts.append(found[:count])
+            parts.append(groups[:count])
             total += count
             spent += taken
             late = spent > effort.weights or time.monotonic() > effort.deadline

@@ -268,10 +268,10 @@ class _Covers:
         ranked = np.lexsort((values, lowest))
         masks, values = (members @ (1 << np.arange(n)))[ranked], values[ranked]
         starts = np.searchsorted(lowest[ranked], np.arange(n + 1))
-        chosen, found = np.full(g, -1), room
+        chosen, least = np.full(g, -1), room
         memory = np.zeros((1 << MEMORY_BITS, 2), np.int64), np.zeros(1 << MEMORY_BITS)
         for first in range(starts[1]):
-            found = cheapest_cover((masks, values, starts), first, g, found, memory, chosen)
+            least = cheapest_cover((masks, values, starts), first, g, least, memory, chosen)
         if chosen[0] < 0:
             return None
         labels = np.empty(n, np.int64)

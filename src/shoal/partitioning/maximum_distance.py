@@ -94,12 +94,12 @@ def md(X: Array, k: int, *, report: Progress = silent) -> Array:
     """Maximum distance: the two most distant records seed two groups (T algorithm 1, D 4.2.2).
 
     The pair is found without a distance matrix: each record has an upper bound for the distance to its
-    furthest partner, and only the record with the largest bound is measured anew, until the largest
+    furthest partner, and only the record with the largest bound is measured again, until the largest
     bound is an actual distance. Memory O(n d).
 
-    Where the paper is silent: of the pair, the record with the higher row seeds the first group (its
-    figures show that much); the second group is seeded by the record furthest from it then, which is
-    the other one unless ties put that into the first group.
+    Where the paper is silent: of the pair, the record with the higher row seeds the first group, as the
+    figures show. The record furthest from it then seeds the second group; this is the other record of the
+    pair unless ties put that into the first group.
     """
     pool, groups = Pool(X, means=True), Groups(X, k)
     md_groups(pool, groups, k, report)
@@ -111,7 +111,7 @@ def md(X: Array, k: int, *, report: Progress = silent) -> Array:
 
 
 def md_groups(pool: Pool, groups: Groups, k: int, report: Progress) -> int:
-    """Open two groups a round around the most distant pair while 2k records remain; return the first seed."""
+    """Open two groups per round around the most distant pair while 2k records remain; return the first seed."""
     first = -1
     pairs = FurthestPairs(pool)
     while pool.count >= 2 * k:
@@ -126,9 +126,9 @@ def md_groups(pool: Pool, groups: Groups, k: int, report: Progress) -> int:
 class FurthestPairs:
     """The most distant pair of a shrinking pool.
 
-    A heap holds, for each record, an upper bound of the distance to its furthest partner: at first the
-    sum of its own and the largest distance from the mean, later the last measured value, which removals
-    can only lower. Ties are settled by row, as in a row by row reading of the distance matrix.
+    A heap holds, for each record, an upper bound of the distance to its furthest partner: at first the sum
+    of its own and the largest distance from the mean, later the last measured value, which removals can only
+    lower. Ties go to the lower row, as when the distance matrix is read row by row.
     """
 
     def __init__(self, pool: Pool) -> None:

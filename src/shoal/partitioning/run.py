@@ -219,14 +219,14 @@ def run(
     start = time.perf_counter()
     method = procedure.method
     extra = _extra(method, procedure.time_limit, rng, n_jobs)
-    told = report if procedure.refinement is None else part(report, 0.0, 0.7)
-    labels = _verified(method.load()(X, k, report=told, **procedure.options, **extra), len(X), k, method.name)
-    if procedure.refinement is not None:
-        told, chosen = part(report, 0.7, 1.0), check_options(procedure.refinement, {})
-        chosen |= _extra(procedure.refinement, procedure.refinement_limit, rng, n_jobs)
-        labels = _verified(
-            procedure.refinement.load()(X, k, labels, report=told, **chosen), len(X), k, procedure.refinement.name
-        )
+    refinement = procedure.refinement
+    report_part = report if refinement is None else part(report, 0.0, 0.7)
+    labels = method.load()(X, k, report=report_part, **procedure.options, **extra)
+    labels = _verified(labels, len(X), k, method.name)
+    if refinement is not None:
+        options = check_options(refinement, {}) | _extra(refinement, procedure.refinement_limit, rng, n_jobs)
+        labels = refinement.load()(X, k, labels, report=part(report, 0.7, 1.0), **options)
+        labels = _verified(labels, len(X), k, refinement.name)
     log.info("%s: %d records, k = %d, %.2f s", method.name, len(X), k, time.perf_counter() - start)
     report(1.0)
     return labels

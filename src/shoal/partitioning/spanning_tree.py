@@ -14,7 +14,7 @@ from shoal.partitioning.maximum_distance import md
 from shoal.partitioning.pool import Pool, members
 from shoal.progress import Progress, silent
 
-# Progress is reported each time that one in so many of the remaining records has joined.
+# Progress is reported each time that one in STEPS of the remaining records has joined.
 STEPS = 20
 
 

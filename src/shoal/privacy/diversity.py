@@ -184,7 +184,7 @@ class RecursiveDiversity(SensitiveModel):
 
     def explanation(self, attribute: str) -> str:
         """Return what the model ensures."""
-        others = "the others" if self.l == 2 else f"those that are left without the {self.l - 1} most frequent ones"
+        others = "the others" if self.l == 2 else f"all but the {self.l - 1} most frequent ones"
         return (
             f"In every group at least {self.l} different values of {attribute!r} occur, and its most frequent one "
             f"occurs less than {as_text(self.c)} times as often as {others} together. So the most frequent value does "

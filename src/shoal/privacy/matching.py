@@ -125,8 +125,8 @@ def _numbers_matched(published: Array, population: Array) -> Matching:
     values, rows = np.unique(published, return_inverse=True)  # one NaN is kept, at the end
     own, codes = np.unique(population, return_inverse=True)
     place = np.searchsorted(own, values)
-    here = np.append(own, np.inf)[place]
-    same = (here == values) | (np.isnan(here) & np.isnan(values))
+    nearest = np.append(own, np.inf)[place]
+    same = (nearest == values) | (np.isnan(nearest) & np.isnan(values))
     owners = np.flatnonzero(same)
     return _compact(Matching(rows, codes, len(own), owners, place[same], place[same] + 1))
 

@@ -80,13 +80,13 @@ def model(spec: str | SensitiveModel) -> SensitiveModel:
     >>> model("recursive-diversity c=3 l=2")
     RecursiveDiversity(c=3.0, l=2)
     """
-    found = any_model(spec)
-    if not isinstance(found, SensitiveModel):
+    parsed = any_model(spec)
+    if not isinstance(parsed, SensitiveModel):
         raise OptionError(
-            f"The model of a sensitive attribute must be about its values. Got {found.name}, about a population.",
+            f"The model of a sensitive attribute must be about its values. Got {parsed.name}, about a population.",
             hint="its check needs the table of the population.",
         )
-    return found
+    return parsed
 
 
 def _parsed(model: str, field: Field[Any], value: str) -> Any:
