@@ -7,7 +7,7 @@ import pytest
 
 from shoal.release.report.drawings import quantity, span, tick
 from shoal.release.report.evidence import Measured, gather
-from shoal.release.report.render import Check, Column, Facts, File, render
+from shoal.release.report.render import Check, ColumnFacts, Facts, File, render
 from shoal.tables.values import Codes, Numbers
 
 EVIL = "<script>alert('x')</script>\"&<b>"
@@ -28,11 +28,11 @@ def evidence_of(d=4, n=600, k=5, name="attribute {}"):
 
 def facts_of(evidence=None, **changes):
     columns = (
-        Column("name", "identifier"),
-        Column("age", "quasi-identifier", "integer", "mean", 1.0, "inferred"),
-        Column("city", "quasi-identifier", "nominal", "mode", 2.0),
-        Column("illness", "sensitive", "nominal", "unchanged"),
-        Column("remark", "other", "nominal", "unchanged"),
+        ColumnFacts("name", "identifier"),
+        ColumnFacts("age", "quasi-identifier", "integer", "mean", 1.0, "inferred"),
+        ColumnFacts("city", "quasi-identifier", "nominal", "mode", 2.0),
+        ColumnFacts("illness", "sensitive", "nominal", "unchanged"),
+        ColumnFacts("remark", "other", "nominal", "unchanged"),
     )
     facts = Facts(
         title="A survey",
@@ -173,7 +173,7 @@ def test_names_and_texts_are_escaped():
         unit=EVIL,
         k_units=5,
         columns=tuple(
-            Column(EVIL, role, EVIL, "unchanged", 1.0, EVIL)
+            ColumnFacts(EVIL, role, EVIL, "unchanged", 1.0, EVIL)
             for role in ("identifier", "quasi-identifier", "sensitive", EVIL)
         ),
         checks=(Check(EVIL, True, EVIL),),
@@ -287,7 +287,9 @@ def test_one_group_and_nothing_published():
 
 
 def test_facts_alone_are_enough():
-    facts = Facts("t", "2030", "1", 10, 10, 2, 2, 5, "mdav", (Column("a", "quasi-identifier"),), (Check("k", True),))
+    facts = Facts(
+        "t", "2030", "1", 10, 10, 2, 2, 5, "mdav", (ColumnFacts("a", "quasi-identifier"),), (Check("k", True),)
+    )
     text = Page(render(facts)).text
     assert "with at least 1 other." in text
     assert "all that came in" in text

@@ -14,7 +14,7 @@ from shoal.release.manifest import versions
 from shoal.release.measures.utility import sentences
 from shoal.release.report.demands import demand_facts, demand_in_words, three_digits
 from shoal.release.report.nearness import in_full, in_short
-from shoal.release.report.render import Check, Column, Facts, File
+from shoal.release.report.render import Check, ColumnFacts, Facts, File
 
 if TYPE_CHECKING:
     from shoal.plan import Plan
@@ -85,7 +85,7 @@ def _file(thing: Any, rows: int) -> File | None:
     return None if thing is None else File(thing.name.rsplit("/", 1)[-1], rows, thing.sha256)
 
 
-def _columns(release: Release) -> tuple[Column, ...]:
+def _columns(release: Release) -> tuple[ColumnFacts, ...]:
     owner = {name: attribute for attribute in release.attributes for name in attribute.columns}
     shown = []
     for column in release.columns:
@@ -95,7 +95,7 @@ def _columns(release: Release) -> tuple[Column, ...]:
             words += [attribute.note] if attribute.note else []
             words += ["role by default"] if column.inferred else []
             shown.append(
-                Column(
+                ColumnFacts(
                     column.name,
                     column.role,
                     attribute.kind,
@@ -107,7 +107,7 @@ def _columns(release: Release) -> tuple[Column, ...]:
         else:
             gone = column.role in ("identifier", "unit")
             note = "role by default" if column.inferred else ""
-            shown.append(Column(column.name, column.role, "", "" if gone else "unchanged", None, note))
+            shown.append(ColumnFacts(column.name, column.role, "", "" if gone else "unchanged", None, note))
     return tuple(shown)
 
 

@@ -18,11 +18,11 @@ from shoal.release.report.evidence import Evidence, Frequencies, Histogram
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-__all__ = ["Check", "Column", "DemandFacts", "Facts", "File", "render"]
+__all__ = ["Check", "ColumnFacts", "DemandFacts", "Facts", "File", "render"]
 
 
 @dataclass(frozen=True)
-class Column:
+class ColumnFacts:
     """A column of the table that came in, and what became of it."""
 
     name: str
@@ -77,7 +77,7 @@ class Facts:
     k_held: int  # by records, over all quasi-identifiers together
     n_groups: int
     method: str
-    columns: tuple[Column, ...]
+    columns: tuple[ColumnFacts, ...]
     checks: tuple[Check, ...]  # of the audit; none: it has not been run
     why: str = ""  # why this method, a sentence
     k_units: int | None = None  # the same by distinct units, where they were counted
