@@ -22,7 +22,7 @@ from shoal.release.measures.utility import utility_of
 from shoal.release.preparation import Prepared, prepare
 from shoal.release.publishing import kept_names, published
 from shoal.release.release import Release
-from shoal.release.report.evidence import Measured, gather
+from shoal.release.report.evidence import Measured, gather_evidence
 from shoal.release.verified import Verified
 from shoal.tables import frames
 
@@ -153,7 +153,7 @@ def _carried_out(prepared: Prepared, progress: Progress | None) -> Release:
         found = _audited(result, prepared, blocks, units)
     with watch("measuring"):
         labels = joint(blocks)
-        evidence = gather(measured, labels=labels, k=plan.k, X=coordinates.together())
+        evidence = gather_evidence(measured, labels=labels, k=plan.k, X=coordinates.together())
         utility = utility_of(prepared.reads, blocks, plan.k, prepared.cells)
     said = [*prepared.warnings, *kept_names(table, changed)]
     held = found.k if found.k_units is None else found.k_units

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.release.report.evidence import Frequencies, Histogram, Measured, _suppressed, gather
+from shoal.release.report.evidence import Frequencies, Histogram, Measured, _suppressed, gather_evidence
 from shoal.tables.values import Codes, Numbers, Places, grouped
 
 K = 5
@@ -69,7 +69,7 @@ def table():
         Measured("level", "ordinal", Codes(level, levels), Codes(mode, levels)),
     ]
     X = np.stack([age / 20, filled / 1000], axis=1)
-    return attributes, labels, X, gather(attributes, X=X, labels=labels, k=K)
+    return attributes, labels, X, gather_evidence(attributes, X=X, labels=labels, k=K)
 
 
 # --- what it says is right ---
@@ -84,7 +84,7 @@ def test_sizes_are_counted(table):
 
 def test_many_sizes_are_counted_in_classes():
     labels = np.repeat(np.arange(200), np.arange(5, 205))
-    sizes = gather([], labels=labels, k=K).sizes
+    sizes = gather_evidence([], labels=labels, k=K).sizes
     assert len(sizes.bars) <= 30
     assert sum(count for *_, count in sizes.bars) == sizes.groups == 200
     assert (sizes.smallest, sizes.largest, sizes.bars[0][0]) == (5, 204, 5)
@@ -108,7 +108,9 @@ def test_histograms_are_counted(table):
 
 def test_an_integer_has_whole_bins():
     values = np.repeat(np.arange(4.0), 50)
-    drawn = gather([number("children", values, values, "integer")], labels=groups_of(values), k=K).distributions[0]
+    drawn = gather_evidence(
+        [number("children", values, values, "integer")], labels=groups_of(values), k=K
+    ).distributions[0]
     assert drawn.edges == (-0.5, 0.5, 1.5, 2.5, 3.5)
     assert drawn.before == drawn.after == (50,) * 4
 
@@ -116,7 +118,7 @@ def test_an_integer_has_whole_bins():
 def test_a_long_tail_is_gathered_in_the_last_bar():
     values = np.sort(np.random.default_rng(0).pareto(0.8, 5000))
     labels = groups_of(values)
-    drawn = gather([number("x", values, means(values, labels))], labels=labels, k=K).distributions[0]
+    drawn = gather_evidence([number("x", values, means(values, labels))], labels=labels, k=K).distributions[0]
     assert drawn.edges[-1] < np.quantile(values, 0.95)
     assert sum(drawn.after) == 5000
     # All of the picture is used.
@@ -181,14 +183,14 @@ def test_groups_on_principal_axes(table):
 def test_not_all_of_many_groups_are_drawn():
     labels = np.repeat(np.arange(5000), 5)
     X = np.random.default_rng(0).normal(size=(25_000, 3))
-    axes = gather([], X=X, labels=labels, k=K).axes
+    axes = gather_evidence([], X=X, labels=labels, k=K).axes
     assert (len(axes.points), axes.groups) == (3000, 5000)
-    assert axes == gather([], X=X, labels=labels, k=K).axes
+    assert axes == gather_evidence([], X=X, labels=labels, k=K).axes
 
 
 def test_more_coordinates_than_records():
     X = np.random.default_rng(0).normal(size=(60, 400))
-    axes = gather([], X=X, labels=np.arange(60) // 5, k=K).axes
+    axes = gather_evidence([], X=X, labels=np.arange(60) // 5, k=K).axes
     assert len(axes.points) == 12
     assert 0 < axes.shares[1] <= axes.shares[0] < 1
 
@@ -198,7 +200,7 @@ def test_a_place_is_two_numbers():
     labels = groups_of(degrees[:, 0])
     after = np.stack([means(degrees[:, i], labels) for i in (0, 1)], axis=1)
     for name, expected in (("lat, lon", ["lat", "lon"]), ("home", ["home (latitude)", "home (longitude)"])):
-        evidence = gather([Measured(name, "place", Places(degrees), Places(after))], labels=labels, k=K)
+        evidence = gather_evidence([Measured(name, "place", Places(degrees), Places(after))], labels=labels, k=K)
         assert [drawn.name for drawn in evidence.distributions] == expected
         assert evidence.correlations is None
         assert evidence.figures[1].mean_after == pytest.approx(after[:, 1].mean(), abs=0.3)
@@ -207,7 +209,7 @@ def test_a_place_is_two_numbers():
 def test_numbers_that_became_words_are_not_drawn():
     values = np.arange(100.0)
     texts = Codes(np.repeat(np.arange(10), 10), tuple(f"[{10 * i}, {10 * i + 10})" for i in range(10)))
-    evidence = gather(
+    evidence = gather_evidence(
         [Measured("x", "continuous", Numbers(values), texts), number("y", values, values), number("z", values, values)],
         labels=np.repeat(np.arange(10), 10),
         k=K,
@@ -223,7 +225,7 @@ def test_numbers_that_became_words_are_not_drawn():
 def test_codes_that_became_other_words_are_not_compared():
     before = Codes(np.arange(100) % 10, tuple(f"1234{i}" for i in range(10)))
     after = Codes(np.zeros(100, int), ("1234*",))
-    evidence = gather([Measured("zip", "hierarchical", before, after)], labels=np.arange(100) % 10, k=K)
+    evidence = gather_evidence([Measured("zip", "hierarchical", before, after)], labels=np.arange(100) % 10, k=K)
     assert evidence.distributions[0].before is None
     assert evidence.distributions[0].labels == ("1234*",)
     assert evidence.figures[0].distance is None
@@ -232,7 +234,7 @@ def test_codes_that_became_other_words_are_not_compared():
 def test_at_most_twelve_categories_are_named():
     codes = np.repeat(np.arange(40), np.arange(10, 50))
     values = Codes(codes, tuple(f"c{i}" for i in range(40)))
-    drawn = gather([Measured("x", "nominal", values, values)], labels=codes, k=K).distributions[0]
+    drawn = gather_evidence([Measured("x", "nominal", values, values)], labels=codes, k=K).distributions[0]
     assert drawn.labels == tuple(f"c{i}" for i in range(39, 27, -1))
     assert drawn.before[:2] == (49, 48)
     assert sum(drawn.before) + drawn.pooled[0] == len(codes)
@@ -254,7 +256,7 @@ def test_a_unique_extreme_value_cannot_be_seen(publish, extreme):
         before = values.copy()
         before[7, 0] = value
         attributes = [number(f"x{j}", before[:, j], published[j]) for j in range(3)]
-        return gather(attributes, X=before, labels=labels, k=K)
+        return gather_evidence(attributes, X=before, labels=labels, k=K)
 
     evidence, other = seen(extreme), seen(2 * extreme)
     assert evidence == other
@@ -266,7 +268,7 @@ def test_ends_of_the_original_do_not_appear():
     rng = np.random.default_rng(3)
     values = rng.normal(size=1000)
     labels = groups_of(values)
-    found = set(everything(gather([number("x", values, means(values, labels))], labels=labels, k=K)))
+    found = set(everything(gather_evidence([number("x", values, means(values, labels))], labels=labels, k=K)))
     assert not found & set(values.tolist())
     assert not [x for x in found if isinstance(x, float) and not values.min() < x < max(values.max(), 500)]
 
@@ -274,7 +276,7 @@ def test_ends_of_the_original_do_not_appear():
 def test_the_ends_of_a_column_passed_on_do_not_appear():
     """Its own k-th smallest and largest values bound what is shown: every bar has k records."""
     values = np.sort(np.random.default_rng(4).normal(size=300))
-    drawn = gather([number("x", values, values)], labels=np.arange(300) // 5, k=K).distributions[0]
+    drawn = gather_evidence([number("x", values, values)], labels=np.arange(300) // 5, k=K).distributions[0]
     assert drawn.edges[0] >= values[K - 1]
     assert drawn.edges[-1] <= values[-K]
     assert all(count == 0 or count >= K for count in drawn.after)
@@ -284,7 +286,7 @@ def test_a_category_of_few_records_is_not_named():
     codes = np.array([0] * 60 + [1] * 35 + [2] * 4 + [3])
     before = Codes(codes, ("common", "less so", "rare one", "unique one"))
     after = Codes(np.minimum(codes, 1), ("common", "less so"))
-    evidence = gather([Measured("x", "nominal", before, after)], labels=np.arange(100) // 5, k=K)
+    evidence = gather_evidence([Measured("x", "nominal", before, after)], labels=np.arange(100) // 5, k=K)
     drawn = evidence.distributions[0]
     assert drawn.labels == ("common", "less so")
     assert drawn.before == (60, 35)
@@ -296,7 +298,7 @@ def test_a_single_rare_record_cannot_be_found_by_subtraction():
     codes = np.array([0] * 60 + [1] * 33 + [2] * 6 + [3])
     before = Codes(codes, ("a", "b", "c", "d"))
     after = Codes(np.minimum(codes, 1), ("a", "b"))
-    drawn = gather([Measured("x", "nominal", before, after)], labels=np.arange(100) // 5, k=K).distributions[0]
+    drawn = gather_evidence([Measured("x", "nominal", before, after)], labels=np.arange(100) // 5, k=K).distributions[0]
     assert drawn.labels == ("a", "b")
     assert drawn.pooled[0] == 7
 
@@ -316,7 +318,9 @@ def test_hidden_counts_add_up_to_k_or_to_nothing(counts, k):
 def test_few_missing_values_are_not_counted():
     values = np.arange(200.0)
     values[:3] = np.nan
-    drawn = gather([number("x", values, np.full(200, 100.0))], labels=np.arange(200) // 5, k=K).distributions[0]
+    drawn = gather_evidence([number("x", values, np.full(200, 100.0))], labels=np.arange(200) // 5, k=K).distributions[
+        0
+    ]
     assert drawn.missing == (0, 0)
 
 
@@ -329,14 +333,14 @@ def test_few_records_have_no_statistics():
         number("y", values, means(values, labels)),
         Measured("z", "boolean", codes, codes),
     ]
-    evidence = gather(attributes, labels=labels, k=K)
+    evidence = gather_evidence(attributes, labels=labels, k=K)
     assert all(getattr(f, name) is None for f in evidence.figures for name in ("mean_before", "sd_before", "distance"))
     assert {r for row in evidence.correlations.before for r in row} == {None}
 
 
 def test_groups_below_k_are_not_drawn():
     labels = np.array([0] * 5 + [1] * 4 + [2] * 6)
-    axes = gather([], X=np.random.default_rng(0).normal(size=(15, 2)), labels=labels, k=K).axes
+    axes = gather_evidence([], X=np.random.default_rng(0).normal(size=(15, 2)), labels=labels, k=K).axes
     assert [size for *_, size in axes.points] == [5, 6]
 
 
@@ -344,7 +348,9 @@ def test_groups_below_k_are_not_drawn():
 
 
 def test_a_constant_attribute():
-    evidence = gather([number("x", [3.0] * 100, [3.0] * 100)], labels=np.arange(100) // 5, k=K, X=np.zeros((100, 0)))
+    evidence = gather_evidence(
+        [number("x", [3.0] * 100, [3.0] * 100)], labels=np.arange(100) // 5, k=K, X=np.zeros((100, 0))
+    )
     drawn = evidence.distributions[0]
     assert drawn.edges == (3.0, 3.0)
     assert drawn.before == drawn.after == (100,)
@@ -355,7 +361,7 @@ def test_a_constant_attribute():
 
 def test_what_is_published_as_one_value_says_nothing_of_the_original():
     values = np.arange(100.0)
-    evidence = gather([number("x", values, [49.5] * 100)], labels=np.zeros(100, int), k=K, X=values[:, None])
+    evidence = gather_evidence([number("x", values, [49.5] * 100)], labels=np.zeros(100, int), k=K, X=values[:, None])
     assert evidence.figures[0].mean_before is None
     assert evidence.sizes.bars == ((100, 100, 1),)
     assert len(evidence.axes.points) == 1
@@ -371,7 +377,7 @@ def test_an_attribute_that_is_all_missing():
         Measured("o", "ordinal", none, none),
         number("w", gone, np.arange(100.0)),
     ]
-    evidence = gather(attributes, labels=np.arange(100) // 5, k=K, X=np.zeros((100, 1)))
+    evidence = gather_evidence(attributes, labels=np.arange(100) // 5, k=K, X=np.zeros((100, 1)))
     x, y, z, _, w = evidence.distributions
     assert (x.edges, x.missing) == ((), (100, 100))
     assert (y.edges, y.missing) == ((), (0, 100))
@@ -386,7 +392,7 @@ def test_any_scale(scale):
     values = np.random.default_rng(0).normal(size=500) * scale
     labels = groups_of(values)
     published = means(values, labels)
-    evidence = gather([number("x", values, published), number("y", -values, -published)], labels=labels, k=K)
+    evidence = gather_evidence([number("x", values, published), number("y", -values, -published)], labels=labels, k=K)
     assert evidence.figures[0].sd_after == pytest.approx(published.std(), rel=0.005)
     assert evidence.correlations.after[0][1] == -1.0
     assert sum(evidence.distributions[0].after) == 500
@@ -401,5 +407,5 @@ def test_a_large_table_is_summed_up():
         values = rng.normal(size=n)
         attributes.append(number(f"x{j}", values, means(values, labels)))
     X = np.stack([attribute.before.values for attribute in attributes], axis=1)
-    evidence = gather(attributes, X=X, labels=labels, k=K)
+    evidence = gather_evidence(attributes, X=X, labels=labels, k=K)
     assert all(sum(one.before) == n for one in evidence.distributions)

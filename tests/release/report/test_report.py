@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from shoal.release.report.drawings import quantity, span, tick
-from shoal.release.report.evidence import Measured, gather
+from shoal.release.report.evidence import Measured, gather_evidence
 from shoal.release.report.render import Check, ColumnFacts, Facts, File, render
 from shoal.tables.values import Codes, Numbers
 
@@ -23,7 +23,7 @@ def evidence_of(d=4, n=600, k=5, name="attribute {}"):
     attributes = [Measured(name.format(j), "continuous", Numbers(X[:, j]), Numbers(means[:, j])) for j in range(d)]
     codes = Codes((X[:, 0] > 0).astype(np.int64), (name.format("no"), name.format("yes")))
     attributes.append(Measured(name.format("yes or no"), "boolean", codes, codes))
-    return gather(attributes, X=X, labels=labels, k=k)
+    return gather_evidence(attributes, X=X, labels=labels, k=k)
 
 
 def facts_of(evidence=None, **changes):
@@ -278,7 +278,7 @@ def test_one_group_and_nothing_published():
         Measured("none", "nominal", none, none),
         Measured("interval", "continuous", Numbers(np.arange(100.0)), Codes(np.zeros(100, int), ("[0, 100)",))),
     ]
-    evidence = gather(attributes, X=np.zeros((100, 2)), labels=np.zeros(100, int), k=5)
+    evidence = gather_evidence(attributes, X=np.zeros((100, 2)), labels=np.zeros(100, int), k=5)
     text = Page(render(facts_of(evidence, n_groups=1))).text
     assert "The only group has 100 records." in text
     assert "Nothing was published." in text

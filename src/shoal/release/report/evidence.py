@@ -41,7 +41,7 @@ __all__ = [
     "Histogram",
     "Measured",
     "Sizes",
-    "gather",
+    "gather_evidence",
 ]
 
 Array = np.ndarray[Any, Any]
@@ -118,7 +118,7 @@ class Evidence:
     axes: Axes | None
 
 
-def gather(attributes: Sequence[Measured], *, labels: Array, k: int, X: Array | None = None) -> Evidence:
+def gather_evidence(attributes: Sequence[Measured], *, labels: Array, k: int, X: Array | None = None) -> Evidence:
     """Return what a report may show.
 
     Parameters
