@@ -22,7 +22,7 @@ from shoal.partitioning import door
 from shoal.tables import columns as _columns
 from shoal.tables.frames import to_arrow
 from shoal.tables.hierarchy import Hierarchy
-from shoal.tables.values import Codes, Groups, Numbers, grouped
+from shoal.tables.values import Codes, GroupedRows, Numbers, grouped
 
 
 class Penalty(NamedTuple):
@@ -185,7 +185,7 @@ def _penalty(
     return Penalty(total, min(1.0, total / most) if most else 0.0, parts)
 
 
-def _costs(values: Numbers | Codes, groups: Groups, unit: _Unit, hierarchy: Hierarchy | None, name: str) -> Array:
+def _costs(values: Numbers | Codes, groups: GroupedRows, unit: _Unit, hierarchy: Hierarchy | None, name: str) -> Array:
     """Return the cost of each group in one attribute, from 0 to 1: float64[m]."""
     if isinstance(values, Numbers):
         costs = _of_ranges(values.values, groups)
@@ -200,7 +200,7 @@ def _costs(values: Numbers | Codes, groups: Groups, unit: _Unit, hierarchy: Hier
     return costs
 
 
-def _of_ranges(numbers: Array, groups: Groups) -> Array:
+def _of_ranges(numbers: Array, groups: GroupedRows) -> Array:
     """Return the range of each group as a fraction of that of the table; undefined if all values are missing."""
     ordered = numbers[groups.order]
     low, high = (f.reduceat(ordered, groups.starts[:-1]) for f in (np.fmin, np.fmax))
@@ -208,7 +208,7 @@ def _of_ranges(numbers: Array, groups: Groups) -> Array:
     return (high - low) / whole if whole > 0 else np.zeros(len(low))
 
 
-def _of_sets(codes: Array, groups: Groups, unit: _Unit) -> Array:
+def _of_sets(codes: Array, groups: GroupedRows, unit: _Unit) -> Array:
     """Return the cost of the set of different values of each group, 0 for a single value."""
     present = codes >= 0
     counts = np.bincount(codes[present])

@@ -14,7 +14,7 @@ from shoal.tables import columns as _columns
 from shoal.tables.representatives import represent
 from shoal.tables.schema import Read
 from shoal.tables.texts import writer
-from shoal.tables.values import Chosen, Codes, Computed, Groups, Numbers, Places, Texts, Values, grouped
+from shoal.tables.values import Chosen, Codes, Computed, GroupedRows, Numbers, Places, Texts, Values, grouped
 
 Array = np.ndarray[Any, Any]
 
@@ -44,7 +44,7 @@ def published(
     return changed, [by_name[read.attribute.name] for read in reads]
 
 
-def _represented(read: Read, groups: Groups, weights: Array | None, trim: float) -> Chosen:
+def _represented(read: Read, groups: GroupedRows, weights: Array | None, trim: float) -> Chosen:
     attribute = read.attribute
     return represent(
         read.values,

@@ -9,7 +9,7 @@ import numpy as np
 from shoal.arrays import Array
 from shoal.errors import DataError
 from shoal.tables.sums import power_above
-from shoal.tables.values import Groups
+from shoal.tables.values import GroupedRows
 
 _BITS = 50  # sums of integer weights stay below 2**_BITS, where double precision is exact
 
@@ -50,7 +50,7 @@ def checked_weights(weights: Array | None, n: int, name: str) -> Array | None:
     return weights
 
 
-def present_members(missing: Array, groups: Groups, weights: Array | None) -> Members:
+def present_members(missing: Array, groups: GroupedRows, weights: Array | None) -> Members:
     """Return the present members of all groups in which fewer than half of the members are missing."""
     sizes = groups.sizes
     if missing.any():

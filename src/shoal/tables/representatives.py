@@ -24,7 +24,7 @@ from shoal.tables.embedding import check_kind, unit_vectors
 from shoal.tables.hierarchy import Hierarchy
 from shoal.tables.members import Members, checked_weights, present_members
 from shoal.tables.sums import power_above, segment_sums
-from shoal.tables.values import Chosen, Codes, Computed, Groups, Places, Rows, Texts, Values
+from shoal.tables.values import Chosen, Codes, Computed, GroupedRows, Places, Rows, Texts, Values
 
 SUPPRESSED = "*"
 _NO_DIRECTION = 1e-12  # a mean of unit vectors shorter than this has no direction
@@ -49,7 +49,7 @@ REPRESENTATIVES: dict[str, tuple[str, ...]] = {
 
 def represent(
     values: Values,
-    groups: Groups,
+    groups: GroupedRows,
     how: str | None = None,
     *,
     kind: str,
@@ -64,7 +64,7 @@ def represent(
     Parameters
     ----------
     values : Numbers, Codes or Places
-    groups : Groups
+    groups : GroupedRows
         No group may be empty.
     how : str, optional
         One of ``REPRESENTATIVES[kind]``, by default the first.

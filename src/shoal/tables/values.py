@@ -49,7 +49,7 @@ class Places(NamedTuple):
 Values = Numbers | Codes | Places
 
 
-class Groups(NamedTuple):
+class GroupedRows(NamedTuple):
     """A partition, with the rows sorted by group."""
 
     labels: Array  # int64[n], 0 .. m - 1
@@ -62,10 +62,10 @@ class Groups(NamedTuple):
         return np.diff(self.starts)
 
 
-def grouped(labels: Array) -> Groups:
+def grouped(labels: Array) -> GroupedRows:
     """Return the groups of labels 0 .. m - 1."""
     sizes = np.bincount(labels)
-    return Groups(labels, np.argsort(labels, kind="stable"), np.concatenate(([0], np.cumsum(sizes))))
+    return GroupedRows(labels, np.argsort(labels, kind="stable"), np.concatenate(([0], np.cumsum(sizes))))
 
 
 class Computed(NamedTuple):
