@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from shoal.errors import DataError
 from shoal.tables import columns, texts
-from shoal.tables.texts import MARKERS, Writing, date_pattern, infer, to_days, to_microseconds, to_numbers, writer
+from shoal.tables.texts import MARKERS, Notation, date_pattern, infer, to_days, to_microseconds, to_numbers, writer
 
 
 def column(*values):
@@ -216,7 +216,7 @@ def test_dates_round_trip(dates, pattern):
     written = [None if d is None else d.strftime(pattern.replace("%Y", f"{d.year:04d}")) for d in dates]
     days = to_days(column(*written), pattern, "x")
     present = [text for text in written if text is not None]
-    assert list(writer("date", Writing(pa.string(), True, pattern=pattern))(days[~np.isnan(days)])) == present
+    assert list(writer("date", Notation(pa.string(), True, pattern=pattern))(days[~np.isnan(days)])) == present
     np.testing.assert_array_equal(np.isnan(days), [d is None for d in dates])
 
 
@@ -270,8 +270,8 @@ def test_numbers_that_are_declared_but_are_none():
 
 
 def test_minus_nought_is_never_written():
-    assert writer("continuous", Writing(pa.string(), True, digits=1))(np.array([-0.04, -0.0])) == ["0.0", "0.0"]
-    assert writer("integer", Writing(pa.string(), True))(np.array([-0.4])) == ["0"]
+    assert writer("continuous", Notation(pa.string(), True, digits=1))(np.array([-0.04, -0.0])) == ["0.0", "0.0"]
+    assert writer("integer", Notation(pa.string(), True))(np.array([-0.4])) == ["0"]
 
 
 # --- what stands for a missing value ---
@@ -299,6 +299,6 @@ def test_markers_with_decimal_commas():
 
 
 def test_moments_with_a_zone_say_which_one_they_are_written_in():
-    pattern = writer("datetime", Writing(pa.timestamp("us", "Europe/Vienna")))
+    pattern = writer("datetime", Notation(pa.timestamp("us", "Europe/Vienna")))
     assert list(pattern(np.array([0.0]))) == ["1970-01-01 00:00:00 UTC"]
-    assert list(writer("datetime", Writing(pa.timestamp("us")))(np.array([0.0]))) == ["1970-01-01 00:00:00"]
+    assert list(writer("datetime", Notation(pa.timestamp("us")))(np.array([0.0]))) == ["1970-01-01 00:00:00"]

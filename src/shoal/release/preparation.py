@@ -25,7 +25,7 @@ from shoal.release.groups.strata import constraints_of
 from shoal.tables import columns as _columns
 from shoal.tables import frames, schema
 from shoal.tables.identifiers import refuse_identifiers
-from shoal.tables.texts import Writing
+from shoal.tables.texts import Notation
 from shoal.tables.values import Codes, Numbers, Places, Values
 
 Array = np.ndarray[Any, Any]
@@ -259,7 +259,7 @@ def _weights(table: Any, plan: Plan, decimal: str) -> Array | None:
     if plan.weight is None:
         return None
     column = table.column(plan.weight)
-    values = _columns.decode_numbers(column, Writing(column.type, True, decimal), "continuous", plan.weight)[0]
+    values = _columns.decode_numbers(column, Notation(column.type, True, decimal), "continuous", plan.weight)[0]
     bad = int((~(values.values >= 0)).sum())
     if bad or not values.values.sum() > 0:
         raise DataError(

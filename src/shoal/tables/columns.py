@@ -13,7 +13,7 @@ import numpy as np
 from shoal.arrays import Array
 from shoal.errors import DataError, OptionError
 from shoal.tables import texts
-from shoal.tables.texts import Writing
+from shoal.tables.texts import Notation
 from shoal.tables.values import Chosen, Codes, Computed, Numbers, Places, Rows, Values
 
 # Double precision cannot distinguish larger integers, and larger numbers overflow when squared.
@@ -109,7 +109,7 @@ def decode(
     pattern: str = "",
     levels: Sequence[Any] = (),
     name: str = "",
-) -> tuple[Values, Writing]:
+) -> tuple[Values, Notation]:
     """Return the values of a column, and how it writes them.
 
     Parameters
@@ -130,7 +130,7 @@ def decode(
     import pyarrow as pa
 
     is_text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
-    writing = Writing(column.type, text and is_text, decimal, digits, pattern)
+    writing = Notation(column.type, text and is_text, decimal, digits, pattern)
     if kind in ("nominal", "ordinal", "hierarchical", "boolean"):
         return _codes(column, kind, levels, name), writing
     if kind == "date":
@@ -140,7 +140,7 @@ def decode(
     return decode_numbers(column, writing, kind, name)
 
 
-def decode_numbers(column: Any, writing: Writing, kind: str, name: str) -> tuple[Numbers, Writing]:
+def decode_numbers(column: Any, writing: Notation, kind: str, name: str) -> tuple[Numbers, Notation]:
     """Return the numbers of a continuous or integer column, and how it writes them."""
     import pyarrow as pa
 
@@ -182,7 +182,7 @@ def typed(column: Any, decimal: str, name: str) -> Any:
         "datetime": pa.timestamp("us"),
     }
     rows = np.arange(len(column))
-    return _computed(values.values, rows, kind, Writing(types[kind], digits=writing.digits))  # type: ignore[union-attr]
+    return _computed(values.values, rows, kind, Notation(types[kind], digits=writing.digits))  # type: ignore[union-attr]
 
 
 def decode_place(latitude: Array, longitude: Array, names: tuple[str, str]) -> Places:
@@ -301,7 +301,7 @@ def _is_number(word: str) -> bool:
     return True
 
 
-def _dates(column: Any, writing: Writing, name: str) -> tuple[Numbers, Writing]:
+def _dates(column: Any, writing: Notation, name: str) -> tuple[Numbers, Notation]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -319,7 +319,7 @@ def _dates(column: Any, writing: Writing, name: str) -> tuple[Numbers, Writing]:
     return Numbers(days), writing
 
 
-def _times(column: Any, writing: Writing, name: str) -> tuple[Numbers, Writing]:
+def _times(column: Any, writing: Notation, name: str) -> tuple[Numbers, Notation]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -346,7 +346,7 @@ def _wrong_type(name: str, kind: str, actual: Any) -> DataError:
     )
 
 
-def encode(chosen: Chosen, labels: Array, column: Any, kind: str, writing: Writing) -> Any:
+def encode(chosen: Chosen, labels: Array, column: Any, kind: str, writing: Notation) -> Any:
     """Return the published column: for every row, what its group publishes.
 
     The type is that of the original column, unless groups publish text in place of other values.
@@ -363,7 +363,7 @@ def encode(chosen: Chosen, labels: Array, column: Any, kind: str, writing: Writi
     return pa.chunked_array([dictionary.take(pa.array(labels))])
 
 
-def _computed(numbers: Array, labels: Array, kind: str, writing: Writing) -> Any:
+def _computed(numbers: Array, labels: Array, kind: str, writing: Notation) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 

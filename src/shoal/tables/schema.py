@@ -16,7 +16,7 @@ from shoal.plan import Plan
 from shoal.tables import columns as _columns
 from shoal.tables.hierarchy import Hierarchy
 from shoal.tables.representatives import REPRESENTATIVES
-from shoal.tables.texts import Writing
+from shoal.tables.texts import Notation
 from shoal.tables.values import Codes, Values
 
 # Fields of a plan that describe the values of a column, whatever its role.
@@ -68,7 +68,7 @@ class Read:
 
     attribute: Attribute
     values: Values
-    writings: tuple[Writing, ...]
+    writings: tuple[Notation, ...]
 
 
 def roles(names: list[str], plan: Plan) -> tuple[Column, ...]:
@@ -227,7 +227,7 @@ def _place(table: Any, pair: tuple[str, str], plan: Plan, text: bool, decimal: s
     halves, writings = [], []
     for name in pair:
         column = _columns.without_markers(table.column(name), markers(plan, name), decimal)
-        writing = Writing(column.type, text, decimal, plan.digits.get(name))
+        writing = Notation(column.type, text, decimal, plan.digits.get(name))
         values, writing = _columns.decode_numbers(column, writing, "continuous", name)
         halves.append(values.values)
         writings.append(writing)

@@ -37,7 +37,7 @@ NEARLY_ALL = 0.5
 MICROSECONDS_A_DAY = 86_400_000_000
 
 
-class Writing(NamedTuple):
+class Notation(NamedTuple):
     """How a column writes its values.
 
     Attributes
@@ -357,7 +357,7 @@ def time_pattern(present: Any) -> tuple[str, int]:
     return pattern, max(0, longest - 20)
 
 
-def writer(kind: str, writing: Writing) -> Callable[[Array], Sequence[str]]:
+def writer(kind: str, writing: Notation) -> Callable[[Array], Sequence[str]]:
     """Return the function that writes numbers of a kind as texts."""
     if kind in ("date", "datetime"):
         unit = "D" if kind == "date" else "us"
