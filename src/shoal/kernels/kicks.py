@@ -14,6 +14,7 @@ from shoal.kernels.search_state import (
     NOW,
     SAVED,
     SINCE,
+    ZERO,
     draw,
     keep,
     push_number,
@@ -84,7 +85,7 @@ def _regroup(s, chosen, count, k, pool, mean):  # type: ignore[no-untyped-def]
                 mean[0, j] /= left
             furthest = -1.0
             for p in range(left):
-                square = square_apart(s.X, pool[p], mean, 0) * (0.7 + 0.6 * draw(s.random))
+                square = square_apart(s.X, pool[p], mean, ZERO) * (0.7 + 0.6 * draw(s.random))
                 if square > furthest:
                     furthest, at = square, p
         for j in range(d):
@@ -94,7 +95,7 @@ def _regroup(s, chosen, count, k, pool, mean):  # type: ignore[no-untyped-def]
             if m > 0:
                 nearest = np.inf
                 for p in range(left):
-                    square = square_apart(s.X, pool[p], mean, 0) * (0.8 + 0.4 * draw(s.random))
+                    square = square_apart(s.X, pool[p], mean, ZERO) * (0.8 + 0.4 * draw(s.random))
                     if square < nearest:
                         nearest, at = square, p
             i = pool[at]
@@ -107,7 +108,7 @@ def _regroup(s, chosen, count, k, pool, mean):  # type: ignore[no-untyped-def]
             s.means[g, j] = mean[0, j]
     for p in range(left):
         i = pool[p]
-        least, target = np.inf, -1
+        least, target = np.inf, np.int64(-1)
         for t in range(wanted):
             g = chosen[t]
             if s.sizes[g] < 2 * k - 1:

@@ -100,7 +100,7 @@ def _remake(s, A, w, reach):  # type: ignore[no-untyped-def]
     save(s, A)
     save(s, B)
     for p in range(s.sizes[B]):
-        enter(s, A, s.members[B, p])
+        enter(s, A, np.int64(s.members[B, p]))
     push_number(s, B)
     settle(s, A)
     w.ends[0] = A

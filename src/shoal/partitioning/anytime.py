@@ -37,7 +37,7 @@ from shoal.partitioning.covering import solve
 from shoal.partitioning.evolution import CYCLE, OTHER_STARTS, Evolution, compact, ending
 from shoal.partitioning.maximum_distance import mdav_plus
 from shoal.partitioning.paths import univariate
-from shoal.partitioning.pool import squared_error
+from shoal.partitioning.pool import SMALL_TABLE, Pool, squared_error
 from shoal.partitioning.refine import split_large
 from shoal.partitioning.registry import find
 from shoal.progress import Progress, Standing, silent
@@ -132,6 +132,8 @@ def _ready(
     long = seconds >= LONG if max_steps == "none" else max_steps > CYCLE * (len(X) // k)
     with hearing(interrupted):
         _Hunt(few, k, start(few), rng, time.perf_counter(), None, 1, 1, silent, quiet=True).run()
+        if len(X) > SMALL_TABLE:
+            Pool(few).nearest_each(few, 1, np.arange(len(few)))
         for other in OTHER_STARTS if long else ():
             other(few, k)
     if interrupted.is_set():

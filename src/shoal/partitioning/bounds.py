@@ -18,7 +18,7 @@ from shoal.errors import TooLargeError
 from shoal.partitioning.cover_prices import Effort, Pricing
 from shoal.partitioning.covering import MOST_RECORDS, TOLERANCE, record_prices, solve
 from shoal.partitioning.exact import exact, most_records
-from shoal.partitioning.pool import Pool, cost_of, total_cost
+from shoal.partitioning.pool import cost_of, nearest_others, total_cost
 from shoal.progress import Progress, silent
 
 Array = np.ndarray[Any, Any]
@@ -54,7 +54,7 @@ def neighbour_bound(X: Array, k: int, n_jobs: int = 1) -> float:
 
 def neighbour_prices(X: Array, k: int, n_jobs: int = 1) -> Array:
     """Return the part of the neighbour bound of each record: float64[n]."""
-    squares = Pool(X).nearest_each(X, k - 1, np.arange(len(X)), n_jobs)[1]
+    squares = nearest_others(X, k - 1, n_jobs)[1]
     prices: Array = squares.sum(axis=1) / (2 * k) * (1 - SAFE)
     return prices
 

@@ -234,13 +234,13 @@ def merged(X: Array, labels: Array, short: Short) -> Array:
     short : callable
         Gives bool[m] of labels: which groups fall short. A single group must not.
     """
-    from scipy.spatial import cKDTree
-
     while True:
         bad = np.flatnonzero(short(labels))
         groups = int(labels.max()) + 1
         if len(bad) == 0 or groups == 1:
             return numbered(labels)
+        from scipy.spatial import cKDTree
+
         sizes = np.bincount(labels)
         means = np.column_stack([np.bincount(labels, column) / sizes for column in X.T])
         distances, nearest = cKDTree(means).query(means[bad], k=min(groups, 9))
