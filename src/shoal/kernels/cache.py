@@ -74,17 +74,20 @@ class _Files:
             return None
 
     def save(self, key: tuple[Any, ...], data: Any) -> None:
-        """Write a file and then give it its name, so that nobody reads half of it."""
-        with tempfile.NamedTemporaryFile(dir=self.folder, suffix=".tmp", delete=False) as file:
+        """Write a file and then give it its name, so that nobody reads half of it; a full disk is no reason to fail."""
+        with suppress(OSError):
+            file = tempfile.NamedTemporaryFile(dir=self.folder, suffix=".tmp", delete=False)  # noqa: SIM115
             try:
-                file.write(pickle.dumps(self.valid) + dumps(data))
-                file.close()
+                with file:
+                    file.write(pickle.dumps(self.valid) + dumps(data))
                 os.replace(file.name, self._path(key))
             except BaseException:
-                file.close()
-                with suppress(OSError):
-                    os.unlink(file.name)
+                os.unlink(file.name)
                 raise
+
+    def any(self) -> bool:
+        """Return whether there is a valid file."""
+        return any(_header(path) == self.valid for path in self.folder.glob(f"{self.name}.*{SUFFIX}"))
 
     def flush(self) -> None:
         """Remove all files of the kernel."""
@@ -99,10 +102,17 @@ class _KernelCache(FunctionCache):
         super().__init__(function)
         python = self._impl.filename_base.rpartition(".")[2]  # such as py311
         name = f"{function.__module__}.{function.__qualname__}.{python}"
-        self._cache_file = _Files(self.cache_path, name)  # type: ignore[assignment]
+        self.files = _Files(self.cache_path, name)
+        self._cache_file = self.files  # type: ignore[assignment]
 
     def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
         return sig, codegen.magic_tuple()
+
+
+def is_missing(kernel: Any) -> bool:
+    """Return whether a kernel could be cached, but is not, and was not compiled in this process either."""
+    kept = kernel._cache
+    return isinstance(kept, _KernelCache) and not kernel.signatures and not kept.files.any()
 
 
 def remove_stale(folder: Path) -> int:

@@ -43,6 +43,11 @@ def _cached(function: F, options: dict[str, Any]) -> F:
     return compiled
 
 
+def compile_for(compiled: Any, *examples: Any) -> None:
+    """Compile a kernel for arguments like these, or take it from the cache; it is not run."""
+    compiled.compile(tuple(numba.typeof(example) for example in examples))
+
+
 class _Told(event.Listener):
     """Passes on that the compiler was started."""
 

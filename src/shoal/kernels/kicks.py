@@ -219,33 +219,30 @@ def search(s, k, steps, heat, cooling, margin, reach):  # type: ignore[no-untype
     order, along = np.empty(2 * k, np.int64), np.empty(2 * k)
     chosen = np.empty(MOST_FREED + 2, np.int64)
     pool, mean = np.empty((MOST_FREED + 1) * 2 * k, np.int64), np.empty((1, d))
-    climb(s, k, found, scratch, order, along, reach)
-    _touch(s)
-    keep(s)
-    if s.totals[NOW] < s.totals[BEST]:
-        _note_best(s)
     kept = 0
-    for step in range(steps):
+    # Before the first kick, the groups that are given climb.
+    for step in range(-1, steps):
         before = s.totals[NOW]
-        rotation = draw(s.random) < 0.3
-        wanted = 2 + int(draw(s.random) * (MOST_FREED - 1))
-        count = _free_groups(s, max(wanted, 3) if rotation else wanted, chosen, reach)
-        if count < 2:
-            continue
-        if rotation:
-            _rotate(s, chosen, count)
-        else:
-            _regroup(s, chosen, count, k, pool, mean)
+        if step >= 0:
+            rotation = draw(s.random) < 0.3
+            wanted = 2 + int(draw(s.random) * (MOST_FREED - 1))
+            count = _free_groups(s, max(wanted, 3) if rotation else wanted, chosen, reach)
+            if count < 2:
+                continue
+            if rotation:
+                _rotate(s, chosen, count)
+            else:
+                _regroup(s, chosen, count, k, pool, mean)
         climb(s, k, found, scratch, order, along, reach)
         lost = s.totals[NOW] - before
         t = heat - cooling * step
-        if lost <= 0.0 or (t > 0.0 and draw(s.random) < np.exp(-lost / t)):
-            if s.totals[NOW] <= s.totals[BEST] + margin:
+        if step < 0 or lost <= 0.0 or (t > 0.0 and draw(s.random) < np.exp(-lost / t)):
+            if step >= 0 and s.totals[NOW] <= s.totals[BEST] + margin:
                 _remember(s)
             _touch(s)
             keep(s)
-            kept += 1
-            if s.totals[NOW] < s.totals[BEST] - s.totals[EPSILON]:
+            kept += step >= 0
+            if s.totals[NOW] < s.totals[BEST] - (s.totals[EPSILON] if step >= 0 else 0.0):
                 _note_best(s)
         else:
             undo(s)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.kernels.jit import inner
+from shoal.kernels.jit import inlined, inner
 from shoal.kernels.search_state import (
     CLOCK,
     DIRTY,
@@ -151,14 +151,14 @@ def _best_between(s, A, B, k, u, ahead, behind):  # type: ignore[no-untyped-def]
         if base + slope * (low - ahead[p]) - h * (np.sqrt(s.squares[i]) + s.radii[B]) ** 2 >= least:
             continue
         for q in range(b):
-            j = np.int64(s.members[B, q])
-            sum2 = s.squares[i] + s.squares[j]
+            back = np.int64(s.members[B, q])
+            sum2 = s.squares[i] + s.squares[back]
             # |w|^2 <= 2 (|e|^2 + |f|^2)
             if base + slope * (behind[q] - ahead[p]) - h * 2.0 * sum2 >= least:
                 continue
-            change = 2.0 * (square + behind[q] - ahead[p]) - h * square_apart(s.X, i, s.X, j)
+            change = 2.0 * (square + behind[q] - ahead[p]) - h * square_apart(s.X, i, s.X, back)
             if change < least:
-                least, out, into = change, i, j
+                least, out, into = change, i, back
     return out, into
 
 
@@ -274,7 +274,7 @@ def exchange(s, A, B, out, into):  # type: ignore[no-untyped-def]
     settle(s, A)
 
 
-@inner
+@inlined
 def climb(s, k, found, scratch, order, along, reach):  # type: ignore[no-untyped-def]
     """Apply moves that gain until no group on the stack has one."""
     u, ahead, behind, sizes, means = scratch

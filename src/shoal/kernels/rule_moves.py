@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shoal.kernels.jit import inner
+from shoal.kernels.jit import inlined, inner
 from shoal.kernels.moves import MOST_TAKERS
 from shoal.kernels.rules import LINE, SLACK, Desk, change_holds, members_hold, values_of
 from shoal.kernels.search_state import EPSILON, FREE, ZERO, dot, save, settle, square_apart, take_number
@@ -97,7 +97,7 @@ def may(s, rules, w, A, B, out, into):  # type: ignore[no-untyped-def]
     return True
 
 
-@inner
+@inlined
 def _window(s, rules, A, B, w):  # type: ignore[no-untyped-def]
     """By how much the place of a record that comes to A may exceed that of the one it is swapped for: least and most.
 
@@ -185,7 +185,7 @@ def best_between(s, rules, A, B, k, w):  # type: ignore[no-untyped-def]
     return out, into
 
 
-@inner
+@inlined
 def _arrange(s, rules, g, one, other, way, w):  # type: ignore[no-untyped-def]
     """Put the members of a group into `order`, as a cut is to part them."""
     size, order, along = s.sizes[g], w.order, w.along
@@ -215,7 +215,7 @@ def _arrange(s, rules, g, one, other, way, w):  # type: ignore[no-untyped-def]
             order[p] = w.trial[p]
 
 
-@inner
+@inlined
 def _ends(s, g, w):  # type: ignore[no-untyped-def]
     """The record furthest from the mean of a group and the one furthest from that, unless a kick has chosen two."""
     if w.ends[0] == g:
@@ -319,7 +319,7 @@ def takers(s, rules, A, count, w):  # type: ignore[no-untyped-def]
     return True
 
 
-@inner
+@inlined
 def _takes(s, rules, A, p, at, w):  # type: ignore[no-untyped-def]
     """Whether a group around A holds with member p of A and those before it that it takes."""
     B, size = w.found[at], s.sizes[w.found[at]]

@@ -29,10 +29,12 @@ from typing import Any, Literal
 
 import numpy as np
 
+from shoal.kernels import kicks as _kicks
 from shoal.kernels.growth import mdav_plainly
 from shoal.partitioning.bounds import neighbour_bound
 from shoal.partitioning.chains import Budget, field
 from shoal.partitioning.choice import quick_start
+from shoal.partitioning.compiling import beside
 from shoal.partitioning.covering import solve
 from shoal.partitioning.evolution import CYCLE, OTHER_STARTS, Evolution, compact, ending
 from shoal.partitioning.maximum_distance import mdav_plus
@@ -131,7 +133,11 @@ def _ready(
     seconds = PATIENCE if time_limit is None else time_limit
     long = seconds >= LONG if max_steps == "none" else max_steps > CYCLE * (len(X) // k)
     with hearing(interrupted):
-        _Hunt(few, k, start(few), rng, time.perf_counter(), None, 1, 1, silent, quiet=True).run()
+        with beside(_kicks.search, ["kicks"], ["moves"]) as wait:
+            labels = start(few)
+            squared_error(few, labels)
+            wait()
+        _Hunt(few, k, labels, rng, time.perf_counter(), None, 1, 1, silent, quiet=True).run()
         if len(X) > SMALL_TABLE:
             Pool(few).nearest_each(few, 1, np.arange(len(few)))
         for other in OTHER_STARTS if long else ():

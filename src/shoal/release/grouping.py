@@ -8,6 +8,7 @@ groups that fall short are merged with their nearest ones afterwards. Models of 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -62,6 +63,25 @@ def group(X: Array, plan: Plan, demands: Demands, report: Progress = silent) -> 
     demands : Demands
     report : callable
     """
+    with _compiling_beside(plan, demands) as wait:
+        return _grouped(X, plan, demands, wait, report)
+
+
+def _compiling_beside(plan: Plan, demands: Demands) -> AbstractContextManager[Callable[[], None]]:
+    """Have the search under rules compiled by another process, if it is needed and no cache has it yet."""
+    from shoal.kernels.rule_search import search
+    from shoal.partitioning.compiling import beside
+    from shoal.partitioning.enforcement import WAYS
+    from shoal.release.rules import rules_of
+
+    rules = rules_of(demands.models) if demands.models and not demands.together else None
+    if rules is None:
+        return nullcontext(lambda: None)
+    grown = plan.enforcement in ("best", "growth") and WAYS["growth"].fits(rules)
+    return beside(search, ["rule-moves", "rule-cuts", "rule-search"], ["rule-growth"] if grown else [])
+
+
+def _grouped(X: Array, plan: Plan, demands: Demands, wait: Callable[[], None], report: Progress) -> Array:
     strata = np.zeros(len(X), np.int64) if demands.strata is None else demands.strata
     labels = np.empty(len(X), np.int64)
     order = np.argsort(strata, kind="stable")
@@ -76,6 +96,7 @@ def group(X: Array, plan: Plan, demands: Demands, report: Progress = silent) -> 
         near = part(told, 0.0, 0.5) if demands.models else told
         own = _one_stratum(here, shared, units, demands.together, near)
         if demands.models:
+            wait()
             own = _enforced(here, own, shared, demands._replace(units=units), rows, part(told, 0.5, 1.0))
         labels[rows] = own + count
         count += int(own.max()) + 1
