@@ -34,7 +34,7 @@ def gone(pid):
 def missing(monkeypatch):
     """Take every kernel for one that is not in the cache, and the machine for one of two processors."""
     monkeypatch.setattr(compiling, "is_missing", lambda kernel: True)
-    monkeypatch.setattr(compiling, "_processors", lambda: 2)
+    monkeypatch.setattr(compiling, "processors", lambda: 2)
 
 
 def test_the_tasks_compile_what_runs_need():
@@ -79,7 +79,7 @@ def test_no_process_is_started_where_none_is_of_use(missing, monkeypatch, change
     if change == "cached":
         monkeypatch.setattr(compiling, "is_missing", lambda kernel: False)
     elif change == "one processor":
-        monkeypatch.setattr(compiling, "_processors", lambda: 1)
+        monkeypatch.setattr(compiling, "processors", lambda: 1)
     else:
         monkeypatch.setattr(sys, "executable", "")
     monkeypatch.setattr(compiling, "Worker", None)

@@ -115,6 +115,12 @@ def is_missing(kernel: Any) -> bool:
     return isinstance(kept, _KernelCache) and not kernel.signatures and not kept.files.any()
 
 
+def folder_of(kernel: Any) -> Path | None:
+    """Return the folder where a kernel is cached, None if there is none."""
+    path = kernel._cache.cache_path
+    return None if path is None else Path(path)
+
+
 def remove_stale(folder: Path) -> int:
     """Remove what was compiled from other sources or is unreadable, and return the number of files removed."""
     stale = [path for path in folder.glob(f"shoal.*{SUFFIX}") if _header(path) != valid_header()]

@@ -30,6 +30,8 @@ from shoal.partitioning.rule_growth import diverse_growth
 
 # The size of the example that tells the types of arguments.
 RECORDS, COLUMNS, K = 40, 3, 4
+# What a worker answers.
+DONE, FAILED = "done\n", "failed\n"
 
 
 def _example() -> tuple[_state.State, _rules.Rules, _rule_moves.Room]:
@@ -104,7 +106,7 @@ class Worker:
     Parameters
     ----------
     module : str
-        Reads names of tasks, one a line, and answers with a line after each (see `serve`).
+        Reads names of tasks, one a line, and answers each with a line: whether it was done (see `serve`).
     """
 
     def __init__(self, module: str = __name__) -> None:
@@ -128,8 +130,8 @@ class Worker:
             self._input.flush()
 
     def answer(self) -> bool:
-        """Wait for the end of a task, and return whether there was one: the process may have died."""
-        return bool(self._output.readline())
+        """Wait for the end of a task, and return whether it was done."""
+        return bool(self._output.readline() == DONE)
 
     def end(self) -> None:
         """End the process."""
@@ -153,7 +155,7 @@ def beside(kernel: Any, theirs: Sequence[str], ours: Sequence[str] = ()) -> Iter
     callable
         Does the tasks of this process and waits for the other one.
     """
-    if not is_missing(kernel) or _processors() < 2 or not sys.executable:
+    if not is_missing(kernel) or processors() < 2 or not sys.executable:
         yield lambda: None
         return
     worker = Worker()
@@ -172,7 +174,8 @@ def beside(kernel: Any, theirs: Sequence[str], ours: Sequence[str] = ()) -> Iter
         worker.end()
 
 
-def _processors() -> int:
+def processors() -> int:
+    """Return how many processors this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -192,8 +195,11 @@ def serve(tasks: dict[str, Callable[[], None]]) -> None:
 
     Thread(target=listen, daemon=True).start()
     while True:
-        tasks[names.get()]()
-        sys.stdout.write("\n")
+        try:
+            tasks[names.get()]()
+            sys.stdout.write(DONE)
+        except Exception:
+            sys.stdout.write(FAILED)
         sys.stdout.flush()
 
 
