@@ -8,7 +8,7 @@ STAMP  := $(VENV)/.installed
 export NUMBA_CACHE_DIR ?= $(CURDIR)/.cache/numba
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long bench bench-loss lint format docs clean
+.PHONY: help demo test test-long bench bench-loss lint format docs dist clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -21,29 +21,22 @@ $(CORE): pyproject.toml
 
 $(STAMP): $(CORE)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable '.[test,lint,docs,bench]'
+	$(BIN)/python -m pip install --quiet --editable '.[test,lint,docs,bench,dist]'
 	@touch $@
 
 demo: $(CORE)  ## anonymise a small table and show what was published
 	@$(BIN)/python examples/demo.py
 
 test: $(STAMP)  ## run the tests (a few minutes)
-	$(BIN)/python -m pytest -n auto -m "not long"
+	$(BIN)/python -m pytest -n auto --dist loadgroup -m "not long"
 
 test-long: $(STAMP)  ## run the long property tests too
-	SHOAL_TEST_EXAMPLES=2000 $(BIN)/python -m pytest -n auto
+	SHOAL_TEST_EXAMPLES=2000 $(BIN)/python -m pytest -n auto --dist loadgroup
 
-bench: $(STAMP)  ## loss against the published tables, speed, growth and memory
-	$(BIN)/python -m benchmarks.loss
-	$(BIN)/python -m benchmarks.speed
-	$(BIN)/python -m benchmarks.engine
-	$(BIN)/python -m benchmarks.release
-	$(BIN)/python -m benchmarks.model_prices
-	$(BIN)/python -m benchmarks.mdav_speedups
-	$(BIN)/python -m benchmarks.univariate
-	$(BIN)/python -m benchmarks.optimality
+bench: $(STAMP)  ## write every page of measurements (about an hour on two quiet cores)
+	$(BIN)/python -m benchmarks
 
-bench-loss: $(STAMP)  ## the lowest losses of the search, against print, aims and proven bounds
+bench-loss: $(STAMP)  ## the lowest losses at full length: searches of a minute, bounds of five (two hours and more)
 	$(BIN)/python -m benchmarks.records
 
 lint: $(STAMP)  ## check style and types
@@ -58,6 +51,9 @@ format: $(STAMP)  ## put the code into the house style
 docs: $(STAMP)  ## build the documentation into site/
 	$(BIN)/python docs/reference.py
 	$(BIN)/mkdocs build --strict
+
+dist: $(STAMP)  ## build a source archive and a wheel into dist/
+	$(BIN)/python -m build --no-isolation
 
 clean:  ## remove everything that was built
 	rm -rf $(VENV) .cache site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

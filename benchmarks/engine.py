@@ -19,7 +19,8 @@ import numpy as np
 
 import shoal
 from benchmarks import brute, published
-from benchmarks.timing import MIB, PAGES, Array, Table, clock, in_fresh_process, publish, show, slope
+from benchmarks.pages import PAGES, Table, origin, publish
+from benchmarks.timing import MIB, Array, clock, in_fresh_process, show, slope
 from shoal.datasets import load
 from shoal.estimator import standardized
 
@@ -455,16 +456,20 @@ class Written(Table):
 
 
 def earlier(*, quick: bool) -> dict[str, Table]:
-    """Return the sections that the page has already, if it is of the same kind of run."""
+    """Return the sections that the page has already, if it is of the same kind of run; each says where it is from."""
     path = PAGES / "engine.md"
     page = path.read_text(encoding="utf-8") if path.exists() else ""
-    if ("\nA quick run" in page) != quick:
+    if ("**A quick run" in page) != quick:
         return {}
+    before = re.search(r"^Measured .*?\.(?= )", page, re.MULTILINE)
     found: dict[str, Table] = {}
     for letter, (title, _) in SECTIONS.items():
         section = re.search(rf"^## {title}\n.*?(?=^## |\Z)", page, re.MULTILINE | re.DOTALL)
         if section:
-            found[letter] = Written(title, section[0].rstrip() + "\n", [])
+            text = section[0].rstrip() + "\n"
+            if before and before[0] != origin() and "\nMeasured on " not in text:
+                text = text.replace("\n\n", f"\n\n{before[0]}\n\n", 1)
+            found[letter] = Written(title, text, [])
     return found
 
 

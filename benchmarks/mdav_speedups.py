@@ -16,8 +16,9 @@ import numpy as np
 
 import shoal
 from benchmarks import scans
+from benchmarks.pages import Table, publish
 from benchmarks.scans import BLOCK, scan
-from benchmarks.timing import Array, Table, clock, gaussian, publish, show
+from benchmarks.timing import Array, clock, gaussian, show
 from shoal.datasets import load
 from shoal.estimator import standardized
 from shoal.kernels.jit import kernel

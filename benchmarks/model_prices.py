@@ -17,15 +17,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import shoal
-from benchmarks.timing import Array, Table, clock, publish, show
+from benchmarks.pages import Table, publish
+from benchmarks.timing import Array, clock, show
 from shoal.estimator import standardized
 from shoal.partitioning.enforcement import WAYS, enforce
+from shoal.partitioning.repair import repair
 from shoal.privacy.demands import Demand, spectra
-from shoal.privacy.model import Model
+from shoal.privacy.model import SensitiveModel
 from shoal.privacy.models import MODELS, model
-from shoal.privacy.repair import enforce as repair
 from shoal.privacy.spectrum import spectrum_of
-from shoal.release.rules import asked_of
+from shoal.release.groups.rules import requirements_of
 from shoal.tables.sensitive import Line, Sensitive, Tree, ranks
 
 L, T, K = (2, 3, 5), (0.05, 0.1, 0.15, 0.2, 0.3), (3, 5)
@@ -38,7 +39,7 @@ repair that only merges groups, *re-split* also cuts them where the model allows
 are the ways of Soria-Comas et al. (2015), *growth* takes the nearest record that adds diversity when it must,
 *Mondrian* cuts where both sides satisfy the model: all of them without the local search. *Searched* is the repair
 followed by the local search, *best* the search from the best of the ways that fit, in the same time. *Worst* is what
-the worst group of *best* has: never beyond the wish. The searches were ended by the clock.
+the worst group of *best* has: never beyond what is required. The searches were ended by the clock.
 
 - Census: 1,080 records, the attribute FEDTAX taken out as sensitive, by rank; 12 quasi-identifiers.
 - Adult: 48,842 records. For l-diversity the sensitive attribute is *occupation* (14 values; missing ones add nothing)
@@ -75,7 +76,7 @@ for name in ("k_anonymity", "l_diversity", "entropy_l_diversity", "t_closeness")
 
 
 class Case(NamedTuple):
-    """A table with a sensitive attribute, and the wishes to try on it."""
+    """A table with a sensitive attribute, and the models to try on it."""
 
     name: str
     X: Array
@@ -135,7 +136,7 @@ def price(seconds: float, *, quick: bool) -> list[Table]:
                 kept &= holds
                 cells.insert(1, f"{100 * shoal.information_loss(case.X, free):.4g}")
                 table.add(f"{case.name}, {spec}", *cells, worst)
-        table.verdicts.append(f"No enforced partition is beyond its wish: {'holds' if kept else 'DOES NOT HOLD'}.")
+        table.verdicts.append(f"No enforced partition misses what is required: {'holds' if kept else 'DOES NOT HOLD'}.")
         tables.append(table)
     return tables
 
@@ -143,21 +144,21 @@ def price(seconds: float, *, quick: bool) -> list[Table]:
 WAYS_SHOWN = [name for name in WAYS if name != "repair"]
 
 
-def _line(case: Case, k: int, wish: Model, start: Array, seconds: float) -> tuple[list[str], str, bool]:
+def _line(case: Case, k: int, one: SensitiveModel, start: Array, seconds: float) -> tuple[list[str], str, bool]:
     """Return the losses of all ways, what the worst group of the best has, and whether all hold."""
-    X, demands = case.X, [Demand(wish, case.sensitive)]
-    asked = asked_of(X, k, demands)
+    X, demands = case.X, [Demand(one, case.sensitive)]
+    required = requirements_of(X, k, demands)
     rng = np.random.default_rng(0)
-    made: list[Array | None] = [start, repair(X, start, k, demands, resplit=False), asked.repair(start)]
+    made: list[Array | None] = [start, *(repair(X, start, k, required, resplit=resplit) for resplit in (False, True))]
     for way in WAYS_SHOWN:
-        fits = WAYS[way].fits(asked.rules)
-        made.append(enforce(X, k, asked, way=way, labels=start, search=False, rng=rng) if fits else None)
-    made.append(enforce(X, k, asked, way="repair", labels=start, time_limit=seconds, rng=rng))
-    made.append(enforce(X, k, asked, labels=start, time_limit=seconds, rng=rng))
-    measured = [wish.measure(spectra(labels, demands)[0]) for labels in made[1:] if labels is not None]
-    holds = all(bool(wish.allows(found).all()) for found in measured)
+        fits = WAYS[way].fits(required.rules)
+        made.append(enforce(X, k, required, way=way, labels=start, search=False, rng=rng) if fits else None)
+    made.append(enforce(X, k, required, way="repair", labels=start, time_limit=seconds, rng=rng))
+    made.append(enforce(X, k, required, labels=start, time_limit=seconds, rng=rng))
+    measured = [one.measure(spectra(labels, demands)[0]) for labels in made[1:] if labels is not None]
+    holds = all(bool(one.allows(found).all()) for found in measured)
     cells = ["" if labels is None else f"{100 * shoal.information_loss(X, labels):.4g}" for labels in made]
-    return cells, f"{measured[-1][wish.worst(measured[-1])]:.4g}", holds
+    return cells, f"{measured[-1][one.worst(measured[-1])]:.4g}", holds
 
 
 def checking(*, quick: bool) -> Table:
@@ -177,14 +178,14 @@ def checking(*, quick: bool) -> Table:
         f"{n:,} rows in {n // 10:,} groups, a sensitive attribute of {values} values, from labels and codes on: the "
         "values of groups are counted once, then every model measures all groups. k-map and delta-presence look at a "
         "population instead and are not part of this.",
-        ["Model", "how far values are", "seconds"],
+        ["SensitiveModel", "how far values are", "seconds"],
     )
     attribute = Sensitive("value", codes, values, None)
     seconds, spectrum = clock(lambda: spectrum_of(labels, attribute), repeats=3)
     table.add("(counting)", "", show(seconds))
     centres, total = rng.normal(size=(n // 10, 5)), seconds
     for name, kind in MODELS.items():
-        if not issubclass(kind, Model):
+        if not issubclass(kind, SensitiveModel):
             continue
         own = model(f"{name} {EXAMPLES[name]}")
         for ground, on in grounds.items() if "closeness" in name else [("", None)]:

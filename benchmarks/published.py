@@ -1,13 +1,17 @@
 """The printed figures, which of our methods each belongs to, and how to compare.
 
-The figures are read from `published_il.csv` beside the benchmark data, or from the file named by
-SHOAL_PUBLISHED; they are not part of the project.
+`published.csv` holds every loss printed in the papers, a row each: table, k, method as printed, loss in per cent with
+all printed digits, paper and table of the paper, and a note where the figure is a statistic or a quotation. The papers:
+
+- domingo-ferrer-2006: Domingo-Ferrer et al., The VLDB Journal 15 (2006)
+- khomnotai-2018: Khomnotai et al., Symmetry 10 (2018)
+- thaeter-2021: Thaeter, k-anonymous Microaggregation, dissertation (2021)
+- thaeter-reischuk-2021: Thaeter and Reischuk, SECRYPT (2021)
 """
 
 from __future__ import annotations
 
 import csv
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +23,7 @@ from shoal.datasets import collection, load, sim_c, sim_u
 from shoal.estimator import standardized
 
 Array = np.ndarray[Any, Any]
+FIGURES = Path(__file__).with_name("published.csv")
 BEST = {"gamma": "best"}
 
 # Printed name -> (our method, its options).
@@ -76,6 +81,8 @@ EXACT = (
     "MD", "MDAV", "MDAV-NN", "MDAV+", "V-MDAV", "MDAV*", "MDAV*_gamma", "CBFS-NN", "CBFS-NC", "MDAV-NC",
     "TFRP-NN", "TFRP-NC", "GSMS-NN",
 )  # fmt: skip
+# All figures of these methods and their variants, also those that are not expected to agree.
+CLASSICAL = (*EXACT, "CBFS", "MDAV* (clos'' variant)")
 RANDOM = ("LMaS_10", "LMaS_100", "ONA_10", "ONA_100")
 PATHS = ("NPN-MHM", "MD-MHM", "MDAV-MHM", "CBFS-MHM")
 
@@ -89,6 +96,7 @@ class Cell:
     method: str
     printed: str
     source: str
+    note: str = ""
 
     @property
     def value(self) -> float:
@@ -101,32 +109,40 @@ class Cell:
         decimals = len(self.printed.partition(".")[2])
         return float(10.0**-decimals)
 
+    def equals(self, ours: float) -> bool:
+        """Whether ours, rounded as printed, is the printed figure."""
+        return self._units(ours) == 0
+
     def agrees(self, ours: float) -> bool:
         """Whether ours, rounded as printed, is the printed figure or one unit of its last digit beside it."""
-        return abs(round(ours / self.digit) - round(self.value / self.digit)) <= 1
+        return self._units(ours) <= 1
+
+    def _units(self, ours: float) -> int:
+        return abs(round(ours / self.digit) - round(self.value / self.digit))
 
 
-def figures_file() -> Path | None:
-    """Return where the printed figures lie, or None."""
-    named = os.environ.get("SHOAL_PUBLISHED")
-    places = [Path(named)] if named else []
-    root = Path(__file__).resolve().parent.parent
-    places += [place / "shared" / "published" / "published_il.csv" for place in (root.parent, Path.cwd().parent)]
-    return next((place for place in places if place.is_file()), None)
+def printed() -> list[Cell]:
+    """Return all printed figures."""
+    with FIGURES.open(newline="", encoding="utf-8") as file:
+        return [
+            Cell(row["dataset"], int(row["k"]), row["method"], row["loss"], row["source"], row["note"])
+            for row in csv.DictReader(file)
+        ]
 
 
 def cells() -> list[Cell]:
     """Return the printed figures of methods that Shoal has, each once: repeated tables are dropped."""
-    path = figures_file()
-    if path is None:
-        raise FileNotFoundError("published_il.csv was not found: name it in SHOAL_PUBLISHED")
     found: dict[tuple[str, int, str, str], Cell] = {}
-    with path.open(newline="", encoding="utf-8") as file:
-        for row in csv.DictReader(file):
-            if row["method"] in NAMES and "of runs]" not in row["source"]:
-                cell = Cell(row["dataset"], int(row["k"]), row["method"], row["il_percent"], row["source"])
-                found.setdefault((cell.dataset, cell.k, cell.method, cell.printed), cell)
+    for cell in printed():
+        if cell.method in NAMES and not cell.note.endswith("of runs"):
+            found.setdefault((cell.dataset, cell.k, cell.method, cell.printed), cell)
     return list(found.values())
+
+
+def best_printed(dataset: str, k: int) -> str:
+    """Return the lowest printed figure of any method for a table and k, claims that nobody could repeat left out."""
+    chosen = [c for c in printed() if (c.dataset, c.k) == (dataset, k) and "not reproducible" not in c.note]
+    return min(chosen, key=lambda c: c.value).printed
 
 
 def table(dataset: str) -> Array:
@@ -169,10 +185,11 @@ def recipe(cell: Cell) -> tuple[str, dict[str, Any]]:
     return name, {**options, "closest": "cost"} if by_cost else options
 
 
-def loss(X: Array, cell: Cell) -> float:
-    """Return the loss of the method of a cell on X, in per cent."""
+def loss(X: Array, cell: Cell, **more: Any) -> float:
+    """Return the loss of the method of a cell on X, in per cent; `more` are options besides those of the cell."""
     name, options = recipe(cell)
-    refinement = {option: options[option] for option in ("refine", "passes") if option in options}
+    options = {**options, **more}
+    refinement = {option: options[option] for option in ("refine", "passes", "reading") if option in options}
     own = {option: value for option, value in options.items() if option not in refinement}
     compared = with_the_first_cut_of_print(X) if name in ("mondrian-v", "mona") else X
     labels = shoal.partition(compared, cell.k, name, n_jobs=-1, **own)

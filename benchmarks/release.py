@@ -12,7 +12,8 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from benchmarks.engine import correlated
-from benchmarks.timing import MIB, Table, in_fresh_process, publish, show
+from benchmarks.pages import Table, publish
+from benchmarks.timing import MIB, in_fresh_process, show
 
 INTRO = """\
 A table of 1,000,000 rows and 20 columns, ten of them quasi-identifiers (six correlated amounts, age, sex, one of eight
@@ -102,7 +103,7 @@ def from_file_to_release(*, quick: bool) -> Table:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="a tenth of the rows; the page is not written")
+    parser.add_argument("--quick", action="store_true", help="a tenth of the rows")
     quick = parser.parse_args().quick
     publish("release", "From file to release", INTRO, [from_file_to_release(quick=quick)], quick=quick)
 

@@ -12,19 +12,8 @@ from functools import partial
 import numpy as np
 
 import shoal
-from benchmarks.timing import (
-    MIB,
-    ROOT,
-    Array,
-    Table,
-    clock,
-    gaussian,
-    in_fresh_process,
-    publish,
-    show,
-    slope,
-    steady,
-)
+from benchmarks.pages import ROOT, Table, publish
+from benchmarks.timing import MIB, Array, clock, gaussian, in_fresh_process, show, slope, steady
 from shoal.datasets import load
 from shoal.estimator import standardized
 

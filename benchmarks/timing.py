@@ -1,98 +1,24 @@
-"""What the benchmarks of speed share: clocks, memory, tables, pages and the description of the machine."""
+"""What the benchmarks of speed share: clocks, memory, tables of data and fresh processes."""
 
 from __future__ import annotations
 
 import gc
 import math
 import os
-import platform
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks.pages import ROOT
+
 Array = np.ndarray[Any, Any]
-ROOT = Path(__file__).resolve().parent.parent
-PAGES = ROOT / "docs" / "reference"
 MIB = 2**20
-
-
-@dataclass
-class Table:
-    """Rows under a title, for the screen and for a page.
-
-    Attributes
-    ----------
-    title, text : str
-        Heading, and what a reader needs to know before the table.
-    head : list of str
-        Names of the columns.
-    rows : list of list of str
-    verdicts : list of str
-        One sentence each, below the table.
-    """
-
-    title: str
-    text: str
-    head: list[str]
-    rows: list[list[str]] = field(default_factory=list)
-    verdicts: list[str] = field(default_factory=list)
-
-    def add(self, *cells: Any) -> None:
-        """Append a row and show it at once: long runs are watched."""
-        self.rows.append([str(cell) for cell in cells])
-        print("  ...", " | ".join(self.rows[-1]), file=sys.stderr, flush=True)
-
-    def plain(self) -> str:
-        """Return the table as aligned text."""
-        widths = [max(len(row[i]) for row in [self.head, *self.rows]) for i in range(len(self.head))]
-        lines = [
-            row[0].ljust(widths[0]) + "".join("  " + row[i].rjust(widths[i]) for i in range(1, len(row)))
-            for row in [self.head, *self.rows]
-        ]
-        return "\n".join([self.title, "-" * len(self.title), *lines, *self.verdicts, ""])
-
-    def markdown(self) -> str:
-        """Return the table as a section of a page."""
-        lines = [f"## {self.title}", "", self.text, "", _row(self.head)]
-        lines.append("|---" + "|---:" * (len(self.head) - 1) + "|")
-        lines += [_row(row) for row in self.rows]
-        if self.verdicts:
-            lines += ["", *(f"- {verdict}" for verdict in self.verdicts)]
-        return "\n".join([*lines, ""])
-
-
-def _row(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
-
-
-def publish(name: str, title: str, intro: str, tables: Sequence[Table], *, quick: bool) -> None:
-    """Print all tables and write the page docs/reference/<name>.md."""
-    for table in tables:
-        print(table.plain())
-    remark = "A quick run: sizes are smaller than in a full one.\n" if quick else ""
-    head = f"# {title}\n\n<!-- Written by `python -m benchmarks.{name.replace('-', '_')}`. Do not edit. -->\n"
-    page = "\n".join([head, intro, remark + machine(), "", *(table.markdown() for table in tables)])
-    (PAGES / f"{name}.md").write_text(page.rstrip() + "\n", encoding="utf-8")
-
-
-def machine() -> str:
-    """Describe the machine in general terms."""
-    packages = ", ".join(f"{name} {version(name)}" for name in ("numpy", "numba"))
-    return (
-        f"Machine: {os.cpu_count()} cores ({platform.machine()}, {platform.system()}), shared with other work; "
-        f"one thread is used. Python {platform.python_version()}, {packages}.\n"
-        "Times are seconds of the processor (what a free core takes by the clock), the least of a few runs where\n"
-        "they are short; compare within a table, not across machines.\n"
-    )
 
 
 def clock(call: Callable[[], Any], *, repeats: int = 1) -> tuple[float, Any]:

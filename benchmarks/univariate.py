@@ -12,7 +12,8 @@ from itertools import pairwise
 import numpy as np
 
 import shoal
-from benchmarks.timing import MIB, Array, Table, clock, in_fresh_process, publish, show
+from benchmarks.pages import Table, publish
+from benchmarks.timing import MIB, Array, clock, in_fresh_process, show
 from shoal.partitioning.pool import squared_error
 
 Method = Callable[[Array, int], Array]

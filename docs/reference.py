@@ -1,4 +1,4 @@
-"""Write the pages of docs/reference that are made from the code: methods, types, models, the plan, the command line.
+"""Write what is made from the code: methods, types, models, plan, command line, and the picture of the packages.
 
 Run without arguments to write them, with ``--check`` to see whether those on disk are up to date
 (exit code 1 if one is not).
@@ -13,12 +13,13 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import house
 from reference_tables import command_line_page, models_page, plan_page, types_page
 
 import shoal
 from shoal.partitioning.registry import Method, Option, Refinement
 
-FOLDER = Path(__file__).resolve().parent / "reference"
+DOCS = Path(__file__).resolve().parent
 
 HEAD = """\
 # Methods
@@ -28,6 +29,9 @@ HEAD = """\
 A method takes coordinates of *n* records in *d* columns and a least group size *k*, and returns groups of at
 least *k* records. [Choose a method](../how-to/choose-a-method.md) helps to pick one. In Python,
 `shoal.methods()` has the same facts.
+
+Where a paper leaves a choice open, or its printed losses contradict its text, the description or the line *Reading*
+says what Shoal does. [Golden figures](golden.md) compares the results with print.
 """
 
 SOURCES = """\
@@ -83,6 +87,7 @@ def section(method: Method) -> str:
         "\n".join(
             [
                 f"- Paper: {prose(method.paper)}",
+                *reading(method),
                 f"- Cost: {prose(method.cost)}",
                 f"- Threads: {'uses `n_jobs`' if method.parallel else 'one'}",
                 *(["- Time: `time_limit` ends it"] if method.timed else []),
@@ -105,6 +110,7 @@ def refinement_section(refinement: Refinement) -> str:
         "\n".join(
             [
                 f"- Paper: {prose(refinement.paper)}",
+                *reading(refinement),
                 *(["- Time: `time_limit` ends it"] if refinement.timed else []),
             ]
         ),
@@ -112,6 +118,11 @@ def refinement_section(refinement: Refinement) -> str:
     if refinement.options:
         parts.append("\n".join(options_table(refinement.options)))
     return "\n\n".join(parts) + "\n"
+
+
+def reading(entry: Method | Refinement) -> list[str]:
+    """Return the line on how the paper is read, if there is something to say."""
+    return [f"- Reading: {prose(entry.reading)}"] if entry.reading else []
 
 
 def options_table(options: tuple[Option, ...]) -> list[str]:
@@ -146,12 +157,19 @@ def sentence(text: str) -> str:
     return text[0].upper() + text[1:] + ("" if text.endswith(".") else ".")
 
 
+def architecture_page() -> str:
+    """Return the page on the architecture with its part on packages made anew."""
+    return house.with_paragraphs((DOCS / "explanation" / "architecture.md").read_text(encoding="utf-8"))
+
+
 PAGES: dict[str, Callable[[], str]] = {
-    "methods.md": methods_page,
-    "types.md": types_page,
-    "models.md": models_page,
-    "plan.md": plan_page,
-    "command-line.md": command_line_page,
+    "reference/methods.md": methods_page,
+    "reference/types.md": types_page,
+    "reference/models.md": models_page,
+    "reference/plan.md": plan_page,
+    "reference/command-line.md": command_line_page,
+    "explanation/house.svg": house.picture,
+    "explanation/architecture.md": architecture_page,
 }
 
 
@@ -162,13 +180,13 @@ def main() -> int:
     check = parser.parse_args().check
     stale = []
     for name, page in PAGES.items():
-        path, wanted = FOLDER / name, page()
+        path, wanted = DOCS / name, page()
         if not check:
             path.write_text(wanted, encoding="utf-8")
         elif not path.exists() or path.read_text(encoding="utf-8") != wanted:
             stale.append(name)
     for name in stale:
-        print(f"docs/reference/{name} is stale: run python docs/reference.py", file=sys.stderr)
+        print(f"docs/{name} is stale: run python docs/reference.py", file=sys.stderr)
     return 1 if stale else 0
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import inspect
 import re
-import sys
+from collections.abc import Sequence
 from typing import Any
 
-from shoal.plan import ACCESS_KEYS, JOB_KEYS, KINDS, SDCMICRO, Plan
+from shoal.job_files import ACCESS_KEYS, JOB_KEYS
+from shoal.options.option import Option, flags_of
+from shoal.options.table import PLAN
+from shoal.plan import KINDS, SDCMICRO, Plan
 from shoal.tables import embedding
 from shoal.tables.representatives import REPRESENTATIVES, represent
 from shoal.tables.schema import RECODED
@@ -136,17 +139,16 @@ sdcMicro's names are taken too:
 """
 
 
-def plan_page() -> str:
-    """Return the page of the plan."""
-    from shoal.cli.words import FLAGS
-
+def plan_page(options: Sequence[Option] = PLAN) -> str:
+    """Return the page of the plan, with the flags of these options."""
+    flags = flags_of(options)
     told = _attributes()
     if set(told) != set(Plan.model_fields):
         odd = sorted(set(told) ^ set(Plan.model_fields))
         raise SystemExit(f"The docstring of Plan must describe every field. Look at {', '.join(odd)}.")
     parts = [PLAN_HEAD, "| Field | Command line | Takes | Meaning |", "|---|---|---|---|"]
     for name, field in Plan.model_fields.items():
-        flag = f"`{FLAGS[name]}`" if name in FLAGS else "job file"
+        flag = f"`{flags[name]}`" if name in flags else "job file"
         takes, meaning = (_cell(words) for words in told[name])
         takes = re.sub(r"\{[^}]*\}", r"`\g<0>`", takes)  # braces of their own would be taken for attributes of the cell
         default = f" Default: `{_default(field.default)}`." if field.default not in ((), {}, None) else ""
@@ -188,11 +190,12 @@ What `shoal COMMAND --help` says. [Use the command line](../how-to/command-line.
 """
 
 
-def command_line_page() -> str:
-    """Return the page of commands and their options."""
+def command_line_page(app: Any = None) -> str:
+    """Return the page of the commands of an app, Shoal's if None, and their options."""
     from typer.main import get_command
 
-    from shoal.cli.app import app
+    if app is None:
+        from shoal.cli.app import app
 
     group: Any = get_command(app)
     parts = [COMMANDS_HEAD]
@@ -248,13 +251,7 @@ def models_page() -> str:
         f"{'yes' if kind.monotone else 'no'} |"
         for name, kind in MODELS.items()
     ]
-    parts, told = [], set()
-    for name, kind in MODELS.items():
-        module = sys.modules[kind.__module__]
-        parts.append(f"## `{name}` {{ #{name} }}\n\n{_whole(kind)}\n")
-        if module not in told:
-            told.add(module)
-            parts.append(f"{_whole(module)}\n")
+    parts = [f"## `{name}` {{ #{name} }}\n\n{_whole(kind)}\n" for name, kind in MODELS.items()]
     return MODELS_HEAD + "\n".join([*rows, "", *parts])
 
 

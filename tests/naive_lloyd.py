@@ -125,6 +125,26 @@ def decompose(X, k, groups):
     return split_large_groups(X, k, [g for g in groups if g])
 
 
+def decompose_in_turn(X, k, groups):
+    """K figure 2 to the letter: rows join the nearest mean one by one, means move, undone unless the cost falls."""
+    groups = [list(g) for g in groups]
+    for i, group in enumerate(groups):
+        others = [j for j, g in enumerate(groups) if g and j != i]
+        if not others:
+            break
+        tried = {j: list(groups[j]) for j in others}
+        for row in group:
+            D = sqdist(np.array([mean(X[sorted(tried[j])]) for j in others]), X[row])
+            tried[others[int(D.argmin())]].append(row)
+        grown = [j for j in others if len(tried[j]) > len(groups[j])]
+        kept = math.fsum([cost(X[group]), *(cost(X[groups[j]]) for j in grown)])
+        if math.fsum(cost(X[sorted(tried[j])]) for j in grown) < kept:
+            groups[i] = []
+            for j in grown:
+                groups[j] = sorted(tried[j])
+    return split_large_groups(X, k, [g for g in groups if g])
+
+
 def shrink(X, k, groups):
     """In the order Decompose left: a group of more than k rows gives away rows, the best one first."""
     groups = [list(g) for g in groups]
@@ -138,10 +158,10 @@ def shrink(X, k, groups):
     return split_large_groups(X, k, groups)
 
 
-def tfrp2(X, k, labels, passes="all"):
+def tfrp2(X, k, labels, passes="all", one_pass=decompose):
     """Decompose while the cost falls, at most `passes` times."""
     most = math.inf if passes == "all" else passes
-    return numbered(rounds_until_settled(X, groups_of(labels), lambda gs: decompose(X, k, gs), most), len(X))
+    return numbered(rounds_until_settled(X, groups_of(labels), lambda gs: one_pass(X, k, gs), most), len(X))
 
 
 def decompose_shrink(X, k, labels):

@@ -1,16 +1,11 @@
-"""Plans: what is refused and in which words, sdcMicro's names, and job files in three formats."""
-
-import json
+"""Plans: what is refused and in which words, and sdcMicro's names."""
 
 import pytest
-import yaml
-from hypothesis import given
-from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from shoal import Plan
-from shoal.errors import DataError, OptionError
-from shoal.plan import FORMS, KINDS, SDCMICRO, read_job
+from shoal.errors import OptionError
+from shoal.plan import KINDS, SDCMICRO
 
 EVERYTHING = {
     "k": 7,
@@ -235,140 +230,18 @@ def test_demands_that_make_no_sense_are_refused(fields, part):
     assert part in message(**fields)
 
 
-def test_models_are_kept_as_texts_and_name_what_is_guarded():
+def test_models_are_kept_as_texts_and_name_what_is_demanded_of():
     plan = Plan.of(models={"ill": "alpha alpha=0.5"}, sensitive_attributes=["wage", "age"], quasi_identifiers="age")
     assert plan.models == {"ill": ("alpha alpha=0.5",)}
-    assert plan.guarded == ("wage", "ill")
-    assert plan.guarded_at_all
-    assert not Plan.of(sensitive_attributes="ill").guarded_at_all
+    assert plan.demanded_of == ("wage", "ill")
+    assert plan.has_demands
+    assert not Plan.of(sensitive_attributes="ill").has_demands
 
 
-def test_the_population_of_a_job_file_lies_beside_it(tmp_path):
-    (tmp_path / "job.yaml").write_text("population: people.csv\nk_map: 3\n", encoding="utf-8")
-    assert read_job(tmp_path / "job.yaml")[0].population == str(tmp_path / "people.csv")
-
-
-# --- job files ---
+# --- all fields ---
 
 
 def test_everything_is_in_the_test():
     assert set(EVERYTHING) == set(Plan.model_fields)
     default = Plan.of()
     assert all(getattr(Plan.of(**EVERYTHING), name) != getattr(default, name) for name in EVERYTHING)
-
-
-def toml_of(value):
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{json.dumps(key)} = {toml_of(one)}" for key, one in value.items()) + "}"
-    if isinstance(value, list):
-        return "[" + ", ".join(toml_of(one) for one in value) + "]"
-    return json.dumps(value)
-
-
-WRITERS = {
-    ".json": json.dumps,
-    ".yaml": yaml.safe_dump,
-    ".yml": yaml.safe_dump,
-    ".toml": lambda job: "".join(f"{key} = {toml_of(value)}\n" for key, value in job.items()),
-}
-
-
-@pytest.mark.parametrize("suffix", WRITERS)
-def test_job_files_of_all_formats_give_the_same_plan(tmp_path, suffix):
-    path = tmp_path / f"job{suffix}"
-    path.write_text(WRITERS[suffix](EVERYTHING), encoding="utf-8")
-    plan, files = read_job(path)
-    assert plan == Plan.of(**EVERYTHING)
-    assert files == {}
-
-
-@pytest.mark.parametrize("suffix", WRITERS)
-@pytest.mark.parametrize(
-    "fields", [{}, EVERYTHING, {"k": 5, "blocks": "each", "hierarchies": {"a": [["b", "c"], "d"]}}]
-)
-def test_round_trip(tmp_path, suffix, fields):
-    plan = Plan.of(**fields)
-    path = tmp_path / f"job{suffix}"
-    path.write_text(WRITERS[suffix](plan.job()), encoding="utf-8")
-    assert read_job(path)[0] == plan
-
-
-def test_yaml_of_a_plan_is_a_job_file(tmp_path):
-    plan = Plan.of(**EVERYTHING)
-    (tmp_path / "job.yaml").write_text(plan.to_yaml(), encoding="utf-8")
-    assert read_job(tmp_path / "job.yaml")[0] == plan
-    assert plan.to_yaml().startswith("k: 7\n")
-
-
-NAMES = st.text(min_size=1, max_size=6)
-
-
-@given(
-    types=st.dictionaries(NAMES, st.sampled_from(KINDS), max_size=3),
-    markers=st.lists(st.text(max_size=4) | st.integers() | st.floats(allow_nan=False), max_size=4),
-    qis=st.none() | st.lists(NAMES, max_size=4, unique=True),
-    form=st.sampled_from(FORMS),
-)
-def test_yaml_round_trip_of_odd_names(tmp_path_factory, types, markers, qis, form):
-    """Names such as 'yes', '1', '~' or ': ' are texts and stay texts."""
-    plan = Plan.of(types=types, missing_values=markers, quasi_identifiers=qis, release=form)
-    path = tmp_path_factory.getbasetemp() / "odd.yaml"
-    path.write_text(plan.to_yaml(), encoding="utf-8")
-    again = read_job(path)[0]
-    assert again == plan
-    assert [type(marker) for marker in again.missing_values] == [type(marker) for marker in plan.missing_values]
-
-
-def test_paths_of_a_job_file_are_relative_to_it(tmp_path):
-    path = tmp_path / "job.yaml"
-    path.write_text(
-        "input: in.csv\noutput: postgresql://host/db\nreport: sub/report.html\nmanifest: m.json\n"
-        "hierarchies:\n  zip: zip.csv\n  icd: prefixes:1,3\n  age: {widths: [5, 10]}\n  code: prefixes\n",
-        encoding="utf-8",
-    )
-    plan, files = read_job(path)
-    assert files == {
-        "input": str(tmp_path / "in.csv"),
-        "output": "postgresql://host/db",
-        "report": str(tmp_path / "sub" / "report.html"),
-        "manifest": str(tmp_path / "m.json"),
-    }
-    assert plan.hierarchies == {
-        "zip": str(tmp_path / "zip.csv"),
-        "icd": "prefixes:1,3",
-        "age": {"widths": [5, 10]},
-        "code": "prefixes",
-    }
-
-
-def test_a_byte_order_mark_does_not_matter(tmp_path):
-    (tmp_path / "job.yaml").write_bytes(b"\xef\xbb\xbfk: 3\n")
-    assert read_job(tmp_path / "job.yaml")[0].k == 3
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "said"),
-    [
-        ("job.yaml", b"[1, 2]", "must hold names and values. Got something else in job.yaml"),
-        ("job.yaml", b"", "must hold names and values"),
-        ("job.yaml", b"k: [", "job.yaml is not valid YAML"),
-        ("job.json", b"{", "job.json is not valid JSON"),
-        ("job.toml", b"k = ", "job.toml is not valid TOML"),
-        ("job.yaml", b"\xff\xfek", "job.yaml cannot be read: it is not UTF-8 text"),
-    ],
-)
-def test_broken_job_files_are_refused(tmp_path, name, content, said):
-    (tmp_path / name).write_bytes(content)
-    with pytest.raises(DataError, match=said):
-        read_job(tmp_path / name)
-
-
-def test_a_job_file_that_is_not_there(tmp_path):
-    with pytest.raises(DataError, match=r"job.yaml cannot be read: No such file"):
-        read_job(tmp_path / "job.yaml")
-
-
-def test_a_wrong_field_of_a_job_file_is_named(tmp_path):
-    (tmp_path / "job.yaml").write_text("kk: 3\n", encoding="utf-8")
-    with pytest.raises(OptionError, match="A plan has no field 'kk'"):
-        read_job(tmp_path / "job.yaml")

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from shoal.partitioning.run import partition, refine
     from shoal.plan import Plan
     from shoal.privacy.audit import verify
-    from shoal.release.files import anonymize_file, verify_file
+    from shoal.release.files import verify_file
+    from shoal.release.pipeline import anonymize_file
     from shoal.release.release import Release
     from shoal.release.run import anonymize
     from shoal.tables.hierarchy import Hierarchy
@@ -34,7 +35,7 @@ _HOME = {
     "Release": "shoal.release.release",
     "ShoalError": "shoal.errors",
     "anonymize": "shoal.release.run",
-    "anonymize_file": "shoal.release.files",
+    "anonymize_file": "shoal.release.pipeline",
     "information_loss": "shoal.measure.loss",
     "lower_bound": "shoal.measure.bounds",
     "methods": "shoal.partitioning.registry",

@@ -1,4 +1,7 @@
-"""The scikit-learn estimator."""
+"""The scikit-learn estimator: standardise, partition, publish group means.
+
+To add a parameter, store it untouched in ``__init__`` and check it in ``fit``.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import validate_data
 
+from shoal.arrays import Array
 from shoal.errors import OptionError
 from shoal.measure.bounds import gap
 from shoal.measure.certificates import certificate
@@ -16,11 +20,9 @@ from shoal.partitioning import door
 from shoal.partitioning.run import generator, resolve, run
 from shoal.progress import Progress
 
-Array = np.ndarray[Any, Any]
-
 
 class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Replace each record by the mean of a group of at least k similar ones.
+    """Replace each record by the mean of a group of at least k similar records.
 
     Parameters
     ----------
@@ -29,12 +31,12 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
     method : str, default "auto"
         A name from :func:`shoal.methods`, or ``"auto"``: the lowest loss that is expected within `time_limit`.
     standardize : bool, default True
-        Whether columns are brought to mean 0 and variance 1 before records are compared. What is
-        published stays in the units of the data.
+        Whether to scale columns to mean 0 and variance 1 before records are compared. The means of groups stay in the
+        units of the data.
     options : dict or None, default None
         Options of the method, such as ``{"gamma": "best"}``.
     refine : str or None, default None
-        A name from :func:`shoal.refinements`, to make the result of the method better.
+        A name from :func:`shoal.refinements`, to improve the result of the method.
     time_limit : float or None, default None
         About how many seconds ``"auto"``, ``"anytime"`` or ``"exact"`` may take; see :func:`shoal.partition`.
     random_state : int, numpy.random.Generator or None
@@ -44,8 +46,8 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
     progress : callable or None
         Called now and then with the fraction done, from 0 to 1.
     bound : "quick", "lp" or None, default "quick"
-        How hard to look for a lower bound on the loss; see :func:`shoal.lower_bound`. ``"lp"`` takes `time_limit`
-        seconds at most (None: 60) and gives far better bounds of some thousands of records.
+        How much effort to put into a lower bound on the loss; see :func:`shoal.lower_bound`. ``"lp"`` takes at most
+        `time_limit` seconds (None: 60) and gives far better bounds for up to some thousands of records.
 
     Attributes
     ----------
@@ -56,16 +58,16 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
     information_loss_ : float
         SSE / SST on the coordinates that were compared (standardised by default).
     lower_bound_ : float
-        No partition into groups of at least k has a smaller information loss; 0 if nothing is known, as for tables on
-        which even the quick bound would take long. Absent if `bound` is None.
+        No partition into groups of at least k records has a smaller information loss. 0 if nothing is known, as for
+        tables so large that even the quick bound would take long. Absent if `bound` is None.
     gap_ : float
-        ``information_loss_ / lower_bound_ - 1``: the loss is at most ``100 * gap_`` % above the best possible. 0 if it
-        is proven to be the best possible, infinity if nothing is known. Absent if `bound` is None.
+        ``information_loss_ / lower_bound_ - 1``: the loss is at most ``100 * gap_`` % above the optimum. 0 if it is
+        proven to be the optimum, infinity if nothing is known. Absent if `bound` is None.
     method_ : str
         The method that was run (what ``"auto"`` chose).
     n_features_in_ : int
     feature_names_in_ : ndarray of str
-        Only if the data had column names.
+        Only if the data have column names.
 
     Notes
     -----
@@ -147,7 +149,7 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         return published.astype(dtype, copy=False)
 
     def _fit(self, X: Any) -> Array:
-        """Fit, and return X as it was compared in the precision that it came in."""
+        """Fit, and return X as an array of its own precision."""
         caller = type(self).__name__
         door.look(X, caller)
         given = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
@@ -171,30 +173,30 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         job = resolve(self.method, self.options or {}, self.refine, self.time_limit, shape, k)
         self.labels_ = run(compared, k, job, rng, n_jobs, self.progress)
         self.method_ = job.method.name
-        self.cluster_centers_ = group_means(data, self.labels_)
+        self.cluster_centers_ = _exact_means(data, self.labels_)
         self.information_loss_ = information_loss(compared, self.labels_)
         self._bound(compared, k, optimal=job.method.optimal)
         return np.asarray(given)
 
     def _bound(self, compared: Array, k: int, *, optimal: bool) -> None:
-        """Set how far the loss is from the best possible at most."""
+        """Set `lower_bound_` and `gap_`."""
         if self.bound is None:
             self.__dict__.pop("lower_bound_", None)  # of an earlier fit
             self.__dict__.pop("gap_", None)
             return
-        found: float | None = self.information_loss_
+        bound: float | None = self.information_loss_
         if not optimal:
-            found = certificate(
+            bound = certificate(
                 compared, k, self.bound, labels=self.labels_, time_limit=self.time_limit, n_jobs=self.n_jobs
             )
-        self.lower_bound_ = 0.0 if found is None else min(found, self.information_loss_)
+        self.lower_bound_ = 0.0 if bound is None else min(bound, self.information_loss_)
         self.gap_ = gap(self.information_loss_, self.lower_bound_)
 
 
 def standardized(X: Array) -> Array:
     """Return X with columns of mean 0 and variance 1; constant columns become 0.
 
-    Columns are first divided by a power of two of their own, so that neither squares nor sums overflow.
+    Each column is first divided by a power of two, so that neither squares nor sums overflow.
     """
     scaled = X / _powers(X)
     deviation = scaled.std(axis=0)
@@ -202,14 +204,14 @@ def standardized(X: Array) -> Array:
     return np.ascontiguousarray((scaled - scaled.mean(axis=0)) / deviation)
 
 
-def group_means(X: Array, labels: Array) -> Array:
-    """Return the mean of each group: float64[g, d]."""
+def _exact_means(X: Array, labels: Array) -> Array:
+    """Return the mean of each group, from exact sums and within the range of the group: float64[g, d]."""
     from shoal.kernels.groups import all_means
 
     powers = _powers(X)
     scaled = np.ascontiguousarray(X / powers)
     means: Array = all_means(scaled, labels, int(labels.max()) + 1)
-    # The division may round a mean out of its group, which would alter a column that is constant there.
+    # The division may round a mean out of the range of its group, which would alter a column that is constant there.
     order = np.argsort(labels, kind="stable")
     starts = np.concatenate([[0], np.cumsum(np.bincount(labels))[:-1]])
     low, high = np.minimum.reduceat(scaled[order], starts), np.maximum.reduceat(scaled[order], starts)

@@ -7,12 +7,12 @@ command line. A plan is frozen; the same plan on the same table gives the same r
 from __future__ import annotations
 
 import json
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from shoal.errors import DataError, OptionError, near_names
+from shoal.errors import OptionError, near_names
 
 Kind = Literal["continuous", "integer", "ordinal", "nominal", "hierarchical", "boolean", "date", "datetime", "place"]
 Form = Literal["microaggregation", "local-recoding", "global-recoding", "strongly-safe"]
@@ -36,10 +36,6 @@ SDCMICRO = {
     "excludeVars": "identifiers",
     "aggr": "k",
 }
-# What a job file may say besides the plan.
-JOB_KEYS = ("input", "output", "report", "manifest")
-# And how the input is read and the output written, where that has to be said.
-ACCESS_KEYS = ("from", "table", "query", "sheet", "delimiter", "encoding", "decimal", "to", "to_table")
 
 
 class Plan(BaseModel):
@@ -270,10 +266,10 @@ class Plan(BaseModel):
     @model_validator(mode="after")
     def _about_something(self) -> Plan:
         """What is demanded of sensitive attributes needs one, and what is counted in a population needs that."""
-        for wish in ("l", "t"):
-            if getattr(self, wish) is not None and not self.guarded:
-                raise ValueError(f"{wish} is about sensitive attributes that are not quasi-identifiers, and none is")
-        if self.enforcement is not None and not self.guarded_at_all:
+        for model in ("l", "t"):
+            if getattr(self, model) is not None and not self.demanded_of:
+                raise ValueError(f"{model} is about sensitive attributes that are not quasi-identifiers, and none is")
+        if self.enforcement is not None and not self.has_demands:
             raise ValueError("the enforcement is of l, t and models, and none of them is said")
         counted = self.k_map is not None or self.presence is not None
         if counted != (self.population is not None):
@@ -281,13 +277,13 @@ class Plan(BaseModel):
         return self
 
     @property
-    def guarded(self) -> Names:
+    def demanded_of(self) -> Names:
         """Return the sensitive attributes that `l`, `t` and `models` are about."""
         known = self.quasi_identifiers or ()
         return tuple(dict.fromkeys([*(n for n in self.sensitive_attributes if n not in known), *self.models]))
 
     @property
-    def guarded_at_all(self) -> bool:
+    def has_demands(self) -> bool:
         """Return whether anything is demanded of sensitive attributes."""
         return self.l is not None or self.t is not None or bool(self.models)
 
@@ -318,56 +314,15 @@ class Plan(BaseModel):
 
     def to_yaml(self) -> str:
         """Return the plan as a job file."""
-        import yaml
-
-        job = self.job()
-        plain = json.dumps(job, ensure_ascii=False).isprintable()  # PyYAML does not read all that it writes otherwise
-        return yaml.safe_dump(job, sort_keys=False, allow_unicode=plain, default_flow_style=None, width=100)
+        return yaml_of(self.job())
 
 
-def read_job(path: str | Path) -> tuple[Plan, dict[str, str]]:
-    """Return the plan of a job file (YAML, TOML or JSON by its suffix), and what it says about files and databases.
-
-    Paths in it, of hierarchies too, are relative to the job file.
-    """
-    path = Path(path)
-    said = _parsed(path)
-    if not isinstance(said, dict):
-        raise DataError(f"A job file must hold names and values. Got something else in {path.name}.")
-    files = {key: str(said.pop(key)) for key in JOB_KEYS if key in said}
-    for key in files:
-        if "://" not in files[key] and files[key] != "-":
-            files[key] = str(path.parent / files[key])
-    files.update({key: str(said.pop(key)) for key in ACCESS_KEYS if key in said})
-    population = said.get("population")
-    if isinstance(population, str) and "://" not in population:
-        said["population"] = str(path.parent / population)
-    for name, hierarchy in said.get("hierarchies", {}).items() if isinstance(said.get("hierarchies"), dict) else ():
-        if isinstance(hierarchy, str) and ":" not in hierarchy and hierarchy != "prefixes":
-            said["hierarchies"][name] = str(path.parent / hierarchy)
-    return Plan.of(**said), files
-
-
-def _parsed(path: Path) -> Any:
-    import tomllib
-
+def yaml_of(said: Mapping[str, Any]) -> str:
+    """Return plain values as YAML."""
     import yaml
 
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"The job file {path.name} cannot be read: {_reason(error)}.") from None
-    try:
-        if path.suffix == ".toml":
-            return tomllib.loads(text)
-        return json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
-    except (ValueError, yaml.YAMLError) as error:
-        words = " ".join(str(error).split())
-        raise DataError(f"The job file {path.name} is not valid {path.suffix[1:].upper()}: {words}") from None
-
-
-def _reason(error: Exception) -> str:
-    return str(getattr(error, "strerror", None) or "it is not UTF-8 text")
+    plain = json.dumps(said, ensure_ascii=False).isprintable()  # PyYAML does not read all that it writes otherwise
+    return yaml.safe_dump(dict(said), sort_keys=False, allow_unicode=plain, default_flow_style=None, width=100)
 
 
 def _house_names(fields: dict[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,6 @@ import pytest
 from cli_tables import ROLES, SECRETS, flat
 
 import shoal
-from shoal.cli import anonymize as module
 from shoal.errors import DisclosureError
 
 
@@ -46,7 +45,7 @@ def test_without_qi_every_other_column_is_one_and_that_is_said(people, run):
 @pytest.mark.parametrize("taken", ["out.csv", "out.csv.manifest.json", "r.html", "job.yaml"])
 def test_what_is_there_is_not_replaced_and_nothing_is_done(people, run, monkeypatch, taken):
     (people / taken).write_text("mine")
-    monkeypatch.setattr(module.asked, "read_source", lambda *_: pytest.fail("the work was started"))
+    monkeypatch.setattr("shoal.release.job.read_input", lambda *_: pytest.fail("the work was started"))
     arguments = ("people.csv", "-k", 4, "-o", "out.csv", *ROLES, "--report", "r.html", "--write-job", "job.yaml")
     said = run("anonymize", *arguments, code=2)
     assert f"error: The output {taken} must not be there yet." in flat(said)
@@ -247,7 +246,7 @@ def test_a_defect_is_3_and_quotes_nothing(people, run, monkeypatch):
     def broken(*_, **__):
         raise KeyError(SECRETS[0])
 
-    monkeypatch.setattr("shoal.release.run.carry_out", broken)
+    monkeypatch.setattr("shoal.release.pipeline.carry_out", broken)
     said = run("anonymize", "people.csv", "-k", 4, "-o", "out.csv", *ROLES, code=3)
     assert "This should not have happened (KeyError" in flat(said)
     assert "nothing was written" in flat(said)

@@ -123,15 +123,6 @@ def test_it_says_when_kernels_are_compiled(people, process):
     assert "compiled" not in warm.stderr
 
 
-def test_help_is_there_at_once(process):
-    def seconds():
-        start = time.perf_counter()
-        assert process("--help").returncode == 0
-        return time.perf_counter() - start
-
-    assert min(seconds() for _ in range(3)) < 0.5
-
-
 @pytest.mark.parametrize("code", ["from shoal.cli.app import app", "import shoal.cli"])
 def test_starting_loads_nothing_heavy(code):
     heavy = ("numpy", "pyarrow", "numba", "pydantic", "narwhals")

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from benchmarks.published import TABLES, figures_file, table
-from benchmarks.records import AIMS, best_printed, checksum, records, unpacked
+from benchmarks.published import TABLES, best_printed, table
+from benchmarks.records import AIMS, checksum, records, unpacked
 
 from shoal.measure import gap, information_loss, lower_bound
 
-pytestmark = pytest.mark.skipif(figures_file() is None, reason="published figures absent: set SHOAL_PUBLISHED")
+pytestmark = pytest.mark.usefixtures("benchmark_data")
 
 
 @pytest.mark.parametrize("dataset", sorted({key.rsplit(" ", 1)[0] for key in records()}, key=list(TABLES).index))

@@ -175,12 +175,12 @@ def test_late_bytes_decide_the_encoding_too(folder):
     ("content", "message"),
     [
         (b"", "an empty file"),
-        (b"\n\r\n\n", "nothing but empty lines"),
-        (b"\xef\xbb\xbf", "nothing but empty lines"),
+        (b"\n\r\n\n", "only empty lines"),
+        (b"\xef\xbb\xbf", "only empty lines"),
         (b"a,b\n1,2\n3\n", "must have 2 fields, as the first line has. Got 1 in line 3"),
         (b'a,b\n1,"x\ny"\n\n3,4,5\n', "Got 3 in line 5"),
-        (b'a,b\n1,2\n3,"unclosed\n5,6\n', "Every quote .* Got one in the row that begins in line 3"),
-        (b'a,b\n1,2\n"unclosed\n5,6\n', "Every quote .* Got one in the row that begins in line 3"),
+        (b'a,b\n1,2\n3,"unclosed\n5,6\n', "Every quote .* Got an open one in the row that begins in line 3"),
+        (b'a,b\n1,2\n"unclosed\n5,6\n', "Every quote .* Got an open one in the row that begins in line 3"),
         (b"a,,c\n1,2,3\n", "no name for column 2"),
         (b"a,b,a,b\n1,2,3,4\n", "'a', 'b' more than once"),
         (b"a,b\n1,\x002\n", "NUL characters"),
@@ -210,7 +210,7 @@ def test_the_wrong_encoding_is_refused(folder):
 def test_text_that_the_encoding_does_not_have_is_refused(folder):
     source = read(put(folder, "a,b\né,1\n".encode("cp1252")))
     table = pa.table({"a": ["é", "ok"], "b": ["x", "日本"]})
-    with pytest.raises(DataError, match="Got another one in column 'b', row 2") as caught:
+    with pytest.raises(DataError, match="Got other characters in column 'b', row 2") as caught:
         write(table, folder / "never.csv", like=source)
     assert "日" not in str(caught.value)
     assert not (folder / "never.csv").exists()

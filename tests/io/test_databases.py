@@ -240,36 +240,34 @@ def test_a_new_database_appears_whole_or_not_at_all(tmp_path, people, name):
     assert read(f"{scheme}:///{tmp_path / name}").table.equals(people)
 
 
-@pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
-def test_a_killed_process_leaves_the_old_table(tmp_path, people, kind):
-    path = tmp_path / f"t.{kind}"
-    write(people, path, name_of_table="people")
+def kill_while_checking(where, table, rows):
+    """Replace a table in another process, and kill it while it checks what it has written."""
     script = (
         "import sys, time, pyarrow as pa; from shoal.io import write\n"
         "def wait(_): print('here', flush=True); time.sleep(60)\n"
-        "write(pa.table({'x': list(range(500000))}), sys.argv[1], name_of_table='people', force=True, check=wait)"
+        "rows = pa.table({'x': list(range(int(sys.argv[3])))})\n"
+        "write(rows, sys.argv[1], name_of_table=sys.argv[2], force=True, check=wait)"
     )
-    process = subprocess.Popen([sys.executable, "-c", script, path], stdout=subprocess.PIPE)
+    command = [sys.executable, "-c", script, str(where), table, str(rows)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE)
     assert process.stdout.readline().strip() == b"here"
     process.kill()
     process.wait()
     process.stdout.close()
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
+def test_a_killed_process_leaves_the_old_table(tmp_path, people, kind):
+    path = tmp_path / f"t.{kind}"
+    write(people, path, name_of_table="people")
+    kill_while_checking(path, "people", rows=500_000)
     assert read(path, table="people").table.equals(people)
 
 
 def test_a_killed_process_leaves_the_old_table_on_the_server(postgres, people):
     place = Place("postgresql", postgres)
     write(people, postgres, name_of_table="kept", force=True)
-    script = (
-        "import sys, time, pyarrow as pa; from shoal.io import write\n"
-        "def wait(_): print('here', flush=True); time.sleep(60)\n"
-        "write(pa.table({'x': [1]}), sys.argv[1], name_of_table='kept', force=True, check=wait)"
-    )
-    process = subprocess.Popen([sys.executable, "-c", script, postgres], stdout=subprocess.PIPE)
-    assert process.stdout.readline().strip() == b"here"
-    process.kill()
-    process.wait()
-    process.stdout.close()
+    kill_while_checking(postgres, "kept", rows=1)
     deadline = time.monotonic() + 10
     locks = "SELECT count(*) FROM pg_locks l JOIN pg_class c ON c.oid = l.relation WHERE relname = 'kept'"
     while place.run(locks) != [(0,)]:

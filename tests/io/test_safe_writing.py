@@ -181,7 +181,7 @@ def test_rights_are_respected(table):
             with as_nobody(), pytest.raises(ShoalError, match="Permission denied"):
                 write(table, folder / target)
         if closed.exists():
-            with as_nobody(), pytest.raises(DataError, match="may not be read"):
+            with as_nobody(), pytest.raises(DataError, match="without permission to read it"):
                 read(closed)
         folder.chmod(0o755)
 

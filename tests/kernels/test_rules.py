@@ -9,7 +9,7 @@ from privacy.demand_strategies import SPECS, random_labels, random_sensitive
 from shoal.kernels import rules as kernels
 from shoal.privacy.demands import Demand, spectra
 from shoal.privacy.models import model
-from shoal.release.rules import rules_of
+from shoal.release.groups.rules import rules_of
 from shoal.tables.sensitive import Sensitive
 
 
@@ -73,12 +73,12 @@ def test_changes_are_allowed_by_the_quick_way_as_from_scratch(case, t):
             assert quick == (True if same else slow) or (out < 0 and into < 0)
 
 
-def test_limits_are_inside_the_wishes():
+def test_limits_are_inside_the_demanding_tables():
     """What a kernel allows, the model allows: at the wish itself both do, beyond its rounding neither."""
     sensitive = Sensitive("disease", np.array([0, 0, 1, 1, 2, 2]), 3)
     for spec in SPECS:
         one = model(spec)
         limit = rules_of([Demand(one, sensitive)]).limits[0]
         assert one.allows(np.array([limit]))[0]
-        inside = one.wish if one.name != "recursive-diversity" else one.wish - 1e-6
+        inside = one.required if one.name != "recursive-diversity" else one.required - 1e-6
         assert inside >= limit if one.rising else inside <= limit

@@ -70,7 +70,7 @@ def test_groups_of_neighbouring_tables_differ_in_one_record_each(order, case):
     [(method, {}, False) for method in ("mdav", "mondrian", "mondrian-strict")]
     + [("insensitive", {"order": order}, True) for order in ORDERS],
 )
-def test_other_methods_make_no_such_promise(method, options, holds):
+def test_other_methods_make_no_such_any_model(method, options, holds):
     """A record that moves far away changes what MDAV starts with, and where medians lie."""
     rng = np.random.default_rng(0)
     kept = []

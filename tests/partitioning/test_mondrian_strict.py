@@ -13,7 +13,7 @@ import shoal
 from invariants import check_threads, same_groups
 from partitioning.strategies import cases
 from shoal.partitioning import mondrian
-from shoal.release import grouping
+from shoal.release.groups import grouping
 
 
 def kinds_of(X):

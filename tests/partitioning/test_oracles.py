@@ -129,3 +129,18 @@ def test_so_many_passes_of_tfrp2_are_those_of_the_oracle(case, start, passes):
     after = shoal.refine(X, before, k, "tfrp2", passes=passes)
     check_partition(after, len(X), k)
     np.testing.assert_array_equal(after, naive_lloyd.tfrp2(X, k, before, passes))
+
+
+@given(
+    case=cases(most_records=60, most_columns=6, largest_k=10),
+    start=st.sampled_from(["mdav", "cbfs", "mst", "mondrian"]),
+    passes=st.sampled_from([1, 2, "all"]),
+)
+def test_the_pseudocode_of_tfrp2_is_that_of_the_oracle(case, start, passes):
+    _, X, k = case
+    before = shoal.partition(X, k, start)
+    after = shoal.refine(X, before, k, "tfrp2", passes=passes, reading="pseudocode")
+    check_partition(after, len(X), k)
+    np.testing.assert_array_equal(after, naive_lloyd.tfrp2(X, k, before, passes, naive_lloyd.decompose_in_turn))
+    costs = [naive.total_cost(X, naive_lloyd.groups_of(labels)) for labels in (before, after)]
+    assert costs[1] <= costs[0]

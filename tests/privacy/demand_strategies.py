@@ -56,7 +56,7 @@ def reachable(demand, rows):
 
 
 @st.composite
-def wishes(draw, specs=(*SPECS, "n-t-closeness n=12 t=0.3"), most=60):
+def demanding_tables(draw, specs=(*SPECS, "n-t-closeness n=12 t=0.3"), most=60):
     """Draw records, k, demands that one group of all of them satisfies, the rows of the table, and labels."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     k = draw(st.integers(2, 5))

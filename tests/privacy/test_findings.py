@@ -11,12 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.errors import DataError, OptionError
-from shoal.privacy.anonymity import KAnonymity
+from shoal.partitioning.repair import repair
 from shoal.privacy.closeness import NTCloseness, TCloseness
 from shoal.privacy.demands import Demand
-from shoal.privacy.diversity import DistinctDiversity, EntropyDiversity
-from shoal.privacy.findings import check
-from shoal.privacy.frequency import AlphaFrequency
+from shoal.privacy.diversity import DistinctDiversity, EntropyDiversity, KAnonymity
+from shoal.privacy.findings import check, check_model
+from shoal.privacy.frequencies import AlphaFrequency
+from shoal.release.groups.rules import requirements_of
 from shoal.tables.sensitive import sensitive
 
 TABLE = {
@@ -42,7 +43,7 @@ def frames(columns):
 @pytest.mark.parametrize("at", range(7))
 def test_frames_of_every_kind(at):
     frame = list(frames(TABLE))[at]
-    found = DistinctDiversity(2).check(frame, "disease", NAMES)
+    found = check_model(DistinctDiversity(2), frame, "disease", NAMES)
     assert not found
     assert (found.held, found.groups, found.rows) == (1, 2, 6)
     assert (found.groups_below, found.rows_below) == (1, 3)
@@ -59,7 +60,7 @@ def test_frames_of_every_kind(at):
 
 
 def test_what_holds_is_true():
-    found = AlphaFrequency(1.0).check(pa.table(TABLE), "disease", NAMES)
+    found = check_model(AlphaFrequency(1.0), pa.table(TABLE), "disease", NAMES)
     assert found
     assert found.holds
     assert found.groups_below == found.rows_below == 0
@@ -67,22 +68,22 @@ def test_what_holds_is_true():
 
 
 def test_without_names_all_other_columns_are_quasi_identifiers():
-    assert DistinctDiversity(2).check(TABLE_ARROW, "disease").groups == 2
-    assert DistinctDiversity(2).check(TABLE_ARROW, "disease", "age").groups == 2
-    assert DistinctDiversity(2).check(TABLE_ARROW, "age").held == 1
+    assert check_model(DistinctDiversity(2), TABLE_ARROW, "disease").groups == 2
+    assert check_model(DistinctDiversity(2), TABLE_ARROW, "disease", "age").groups == 2
+    assert check_model(DistinctDiversity(2), TABLE_ARROW, "age").held == 1
 
 
 TABLE_ARROW = pa.table(TABLE)
 
 
 def test_k_anonymity_needs_no_attribute():
-    found = KAnonymity(4).check(TABLE_ARROW, quasi_identifiers=NAMES)
+    found = check_model(KAnonymity(4), TABLE_ARROW, quasi_identifiers=NAMES)
     assert (found.held, found.groups_below, found.rows_below) == (3, 2, 6)
     assert found.attribute is None
     assert found.shares is None
-    assert KAnonymity(3).check(TABLE_ARROW, "disease", NAMES)
+    assert check_model(KAnonymity(3), TABLE_ARROW, "disease", NAMES)
     with pytest.raises(OptionError, match="must be told the sensitive attribute"):
-        DistinctDiversity(2).check(TABLE_ARROW)
+        check_model(DistinctDiversity(2), TABLE_ARROW)
 
 
 def test_several_demands_share_groups():
@@ -97,20 +98,20 @@ def test_several_demands_share_groups():
 
 def test_wrong_names_are_refused():
     with pytest.raises(OptionError, match="did you mean 'disease'"):
-        DistinctDiversity(2).check(TABLE_ARROW, "diseases", NAMES)
+        check_model(DistinctDiversity(2), TABLE_ARROW, "diseases", NAMES)
     with pytest.raises(OptionError, match="did you mean 'sex'"):
-        DistinctDiversity(2).check(TABLE_ARROW, "disease", ["age", "sexx"])
+        check_model(DistinctDiversity(2), TABLE_ARROW, "disease", ["age", "sexx"])
     with pytest.raises(OptionError, match="At least one quasi-identifier"):
-        DistinctDiversity(2).check(TABLE_ARROW, "disease", [])
+        check_model(DistinctDiversity(2), TABLE_ARROW, "disease", [])
     with pytest.raises(DataError, match="must have rows"):
-        DistinctDiversity(2).check(TABLE_ARROW.slice(0, 0), "disease", NAMES)
+        check_model(DistinctDiversity(2), TABLE_ARROW.slice(0, 0), "disease", NAMES)
 
 
 def test_how_the_attribute_is_read():
     table = pa.table({"qi": [1, 1, 2, 2], "x": ["1", "2", "3", "?"]})
-    assert TCloseness(1).check(table, "x", text=True, markers=["?"]).words is None
-    assert TCloseness(1).check(table, "x").words == ("1", "2", "3", "?")
-    levels = TCloseness(0).check(table, "x", levels=["?", "3", "2", "1"])
+    assert check_model(TCloseness(1), table, "x", text=True, markers=["?"]).words is None
+    assert check_model(TCloseness(1), table, "x").words == ("1", "2", "3", "?")
+    levels = check_model(TCloseness(0), table, "x", levels=["?", "3", "2", "1"])
     assert levels.held == pytest.approx(1 / 3)
 
 
@@ -132,7 +133,7 @@ def test_groups_are_rows_that_are_alike_in_any_order(drawn, random):
             numbers.setdefault((age, sex), len(numbers))
             groups[age, sex] |= set() if value is None else {value}
         frame = pd.DataFrame(here, columns=["age", "sex", "x"], index=[f"{i % 3}" for i in order])
-        found = DistinctDiversity(2).check(frame, "x", NAMES)
+        found = check_model(DistinctDiversity(2), frame, "x", NAMES)
         assert found.groups == len(groups)
         assert found.held == min(map(len, groups.values()))
         assert found.offending.tolist() == [number for key, number in numbers.items() if len(groups[key]) < 2]
@@ -143,13 +144,13 @@ def test_surroundings_are_told_by_numbers_and_dates():
     ages = np.repeat([20, 21, 22, 70, 71, 72], 4)
     columns = {"age": ages, "sex": ["f", "m"] * 12, "disease": np.where(ages < 50, "flu", "cancer")}
     one = NTCloseness(10, 0.1)
-    assert one.check(pd.DataFrame(columns), "disease", NAMES)
-    assert not TCloseness(0.1).check(pd.DataFrame(columns), "disease", NAMES)
-    assert not one.check(pd.DataFrame({**columns, "age": [f"about {age}" for age in ages]}), "disease", NAMES)
+    assert check_model(one, pd.DataFrame(columns), "disease", NAMES)
+    assert not check_model(TCloseness(0.1), pd.DataFrame(columns), "disease", NAMES)
+    assert not check_model(one, pd.DataFrame({**columns, "age": [f"about {age}" for age in ages]}), "disease", NAMES)
     dates = pd.to_datetime("2000-01-01") + pd.to_timedelta(ages, "D")
-    assert one.check(pd.DataFrame({**columns, "age": dates}), "disease", NAMES)
-    assert one.check(pd.DataFrame({**columns, "age": ages.astype(str)}), "disease", NAMES)
-    assert not one.check(pd.DataFrame(columns), "disease", NAMES, centres=np.zeros((12, 1)))
+    assert check_model(one, pd.DataFrame({**columns, "age": dates}), "disease", NAMES)
+    assert check_model(one, pd.DataFrame({**columns, "age": ages.astype(str)}), "disease", NAMES)
+    assert not check_model(one, pd.DataFrame(columns), "disease", NAMES, centres=np.zeros((12, 1)))
 
 
 def test_groups_without_a_number_lie_in_the_middle():
@@ -159,10 +160,12 @@ def test_groups_without_a_number_lie_in_the_middle():
     rows = np.concatenate([np.arange(80), rng.integers(0, 80, 320)])
     table = pd.DataFrame({"group": [f"g{i}" for i in rows], "place": place[rows], "x": rng.integers(0, 3, 400)})
     one = NTCloseness(40, 0.2, "equal")
-    found = one.check(table, "x", ["group", "place"])
+    found = check_model(one, table, "x", ["group", "place"])
     middle = np.where(np.isnan(place), np.nanmean(place), place)
-    assert found.offending.tolist() == one.check(table, "x", ["group"], centres=middle[:, None]).offending.tolist()
-    assert 0 < found.groups_below < one.check(table, "x", ["group"]).groups_below
+    assert (
+        found.offending.tolist() == check_model(one, table, "x", ["group"], centres=middle[:, None]).offending.tolist()
+    )
+    assert 0 < found.groups_below < check_model(one, table, "x", ["group"]).groups_below
 
 
 def test_enforced_groups_pass_the_check():
@@ -171,5 +174,5 @@ def test_enforced_groups_pass_the_check():
     table = pa.table({"x": rng.choice(["a", "b", "c", "d"], 120, p=[0.6, 0.2, 0.1, 0.1])})
     attribute = sensitive(table, "x")
     for one in (DistinctDiversity(3), EntropyDiversity(2), AlphaFrequency(0.7), TCloseness(0.15)):
-        labels = one.enforce(X, np.arange(120) // 4, attribute, 4)
-        assert one.check(table.append_column("group", pa.array(labels)), "x", ["group"])
+        labels = repair(X, np.arange(120) // 4, 4, requirements_of(X, 4, [Demand(one, attribute)]))
+        assert check_model(one, table.append_column("group", pa.array(labels)), "x", ["group"])

@@ -10,16 +10,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.errors import OptionError
-from shoal.privacy.anonymity import KAnonymity
 from shoal.privacy.closeness import NTCloseness, TCloseness
-from shoal.privacy.disclosure import DeltaDisclosure
-from shoal.privacy.diversity import DistinctDiversity, EntropyDiversity, RecursiveDiversity
-from shoal.privacy.frequency import AlphaFrequency
-from shoal.privacy.likeness import BetaLikeness, EnhancedBetaLikeness
-from shoal.privacy.model import Model, down, up
-from shoal.privacy.models import MODELS, model, promise
+from shoal.privacy.diversity import (
+    DistinctDiversity,
+    EntropyDiversity,
+    KAnonymity,
+    PSensitive,
+    RecursiveDiversity,
+)
+from shoal.privacy.frequencies import AlphaFrequency, BetaLikeness, DeltaDisclosure, EnhancedBetaLikeness
+from shoal.privacy.model import SensitiveModel, down, up
+from shoal.privacy.models import MODELS, any_model, model
 from shoal.privacy.population import DeltaPresence, KMap
-from shoal.privacy.sensitivity import PSensitive
 from shoal.privacy.spectrum import spectrum_of
 from shoal.tables.sensitive import Line, Sensitive, Tree, ranks
 
@@ -263,13 +265,13 @@ ALL = [
 
 @pytest.mark.parametrize("one", ALL, ids=str)
 def test_models_say_what_they_are(one):
-    assert promise(str(one)) == one
-    assert type(promise(str(one))) is type(one)
-    assert promise(one) is one
+    assert any_model(str(one)) == one
+    assert type(any_model(str(one))) is type(one)
+    assert any_model(one) is one
     assert MODELS[one.name] is type(one)
     for text in (one.short, one.explanation("disease"), type(one).__doc__):
         assert text.strip()
-    if isinstance(one, Model):
+    if isinstance(one, SensitiveModel):
         assert model(str(one)) == one
         assert "'disease'" in one.explanation("disease") or one.name == "k-anonymity"
 

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.errors import DataError, OptionError
+from shoal.privacy.findings import check_population
 from shoal.privacy.population import DeltaPresence, KMap, population_counts
 from shoal.tables.hierarchy import Hierarchy
 
@@ -178,29 +179,29 @@ RELEASE = {"age": ["[20, 25]", "[20, 25]", "[30, 39]"], "sex": ["*", "*", "f"]}
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table])
 def test_k_map(frame):
-    found = KMap(3).check(frame(RELEASE), frame(PEOPLE), ["age", "sex"])
+    found = check_population(KMap(3), frame(RELEASE), frame(PEOPLE), ["age", "sex"])
     assert not found
     assert (found.held, found.groups, found.rows) == (2, 2, 3)
     assert found.offending.tolist() == [1]
     assert found.rows_below == 1
     assert found.attribute is None
-    assert KMap(2).check(frame(RELEASE), frame(PEOPLE))
+    assert check_population(KMap(2), frame(RELEASE), frame(PEOPLE))
 
 
 def test_labels_of_rows_say_nothing():
     table = pd.DataFrame(RELEASE, index=["x", "x", "y"])
     people = pd.DataFrame(PEOPLE, index=[0, 0, 1, 1, 0, 1])
-    assert KMap(2).check(table, people).held == 2
-    assert KMap(2).check(table.iloc[::-1], people.iloc[::-1]).held == 2
+    assert check_population(KMap(2), table, people).held == 2
+    assert check_population(KMap(2), table.iloc[::-1], people.iloc[::-1]).held == 2
 
 
 def test_delta_presence():
-    found = DeltaPresence(0, 0.6).check(pa.table(RELEASE), pa.table(PEOPLE))
+    found = check_population(DeltaPresence(0, 0.6), pa.table(RELEASE), pa.table(PEOPLE))
     assert not found
     assert found.held == pytest.approx(2 / 3)
     assert found.offending.tolist() == [0]
-    assert DeltaPresence(0.5, 0.7).check(pa.table(RELEASE), pa.table(PEOPLE))
-    rare = DeltaPresence(0.6, 0.7).check(pa.table(RELEASE), pa.table(PEOPLE))
+    assert check_population(DeltaPresence(0.5, 0.7), pa.table(RELEASE), pa.table(PEOPLE))
+    rare = check_population(DeltaPresence(0.6, 0.7), pa.table(RELEASE), pa.table(PEOPLE))
     assert rare.offending.tolist() == [1]
     assert rare.held == pytest.approx(0.5)
 
@@ -208,20 +209,20 @@ def test_delta_presence():
 def test_delta_presence_is_not_monotone_and_k_map_is():
     people = pa.table({"age": list(range(10))})
     parts, union = pa.table({"age": ["[0, 1]", "[8, 9]"]}), pa.table({"age": ["[0, 9]", "[0, 9]"]})
-    assert DeltaPresence(0.5, 0.5).check(parts, people)
-    assert not DeltaPresence(0.5, 1).check(union, people)
+    assert check_population(DeltaPresence(0.5, 0.5), parts, people)
+    assert not check_population(DeltaPresence(0.5, 1), union, people)
     overlapping = pa.table({"age": ["[0, 1]", "[0, 1.5]"]})
-    assert DeltaPresence(0.5, 0.5).check(overlapping, people)
-    assert not DeltaPresence(0, 0.5).check(pa.table({"age": ["[0, 1.5]", "[0, 1.5]"]}), people)
-    assert KMap(1).check(union, people).held >= KMap(1).check(parts, people).held
+    assert check_population(DeltaPresence(0.5, 0.5), overlapping, people)
+    assert not check_population(DeltaPresence(0, 0.5), pa.table({"age": ["[0, 1.5]", "[0, 1.5]"]}), people)
+    assert check_population(KMap(1), union, people).held >= check_population(KMap(1), parts, people).held
 
 
 def test_a_table_that_is_not_from_the_population_is_refused():
     with pytest.raises(DataError, match="Got fewer rows of the population than of the table in 1 of 2 classes"):
-        DeltaPresence(0, 1).check(pa.table({"age": ["[20, 25]", "50"]}), pa.table(PEOPLE), ["age"])
+        check_population(DeltaPresence(0, 1), pa.table({"age": ["[20, 25]", "50"]}), pa.table(PEOPLE), ["age"])
     with pytest.raises(OptionError, match="must have the column 'town'"):
-        KMap(2).check(pa.table({"town": ["a"]}), pa.table(PEOPLE))
+        check_population(KMap(2), pa.table({"town": ["a"]}), pa.table(PEOPLE))
 
 
 def test_means_match_hardly_anybody():
-    assert KMap(1).check(pa.table({"age": [22.0, 22.0]}), pa.table(PEOPLE), ["age"]).held == 0
+    assert check_population(KMap(1), pa.table({"age": [22.0, 22.0]}), pa.table(PEOPLE), ["age"]).held == 0

@@ -17,7 +17,7 @@ import shoal
 from invariants import plain_columns
 from shoal import Plan
 from shoal.errors import DataError, OptionError
-from shoal.release import cells
+from shoal.release.groups import cells
 from shoal.release.run import release_of
 
 pytestmark = pytest.mark.filterwarnings("error", "ignore::shoal.errors.DisclosureWarning")

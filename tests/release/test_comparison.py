@@ -9,7 +9,7 @@ import pytest
 import shoal
 from shoal import Plan
 from shoal.errors import OptionError
-from shoal.release.comparison import Trial, compare
+from shoal.release.comparison import Trial, compare_methods
 
 pytestmark = pytest.mark.filterwarnings("error", "ignore::shoal.errors.DisclosureWarning")
 FORMS = ("microaggregation", "local-recoding", "global-recoding", "strongly-safe")
@@ -89,7 +89,7 @@ PLAN = Plan.of(quasi_identifiers=["age", "sex", "pay"], cells={"age": 5, "pay": 
 
 
 def test_forms_are_compared_under_one_plan():
-    trials = list(compare(doubled(), PLAN, ["mdav", "mondrian"], [3, 6], forms=FORMS))
+    trials = list(compare_methods(doubled(), PLAN, ["mdav", "mondrian"], [3, 6], forms=FORMS))
     wanted = [
         (k, form, method)
         for k in (3, 6)
@@ -117,7 +117,7 @@ def test_a_trial_says_what_a_release_would(form):
     cells = PLAN.cells if form == "strongly-safe" else {}
     plan = PLAN.model_copy(update={"k": k, "release": form, "method": method, "cells": cells})
     release = shoal.anonymize(table, plan=plan)
-    (trial,) = compare(table, PLAN, ["mdav"], [k], forms=[form])
+    (trial,) = compare_methods(table, PLAN, ["mdav"], [k], forms=[form])
     assert trial.loss == pytest.approx(release.loss)
     assert trial.removed == release.rows_removed
     assert trial.groups == release.audit.classes
@@ -130,9 +130,9 @@ def test_a_trial_says_what_a_release_would(form):
 
 def test_the_form_of_the_plan_is_the_default_and_equal_forms_are_tried_once():
     plan = PLAN.model_copy(update={"release": "global-recoding", "cells": {}})
-    (trial,) = compare(doubled(), plan, ["mdav"], [4])
+    (trial,) = compare_methods(doubled(), plan, ["mdav"], [4])
     assert trial.form == "global-recoding"
-    assert len(list(compare(doubled(), plan, ["mdav"], [4], forms=["local-recoding"] * 2))) == 1
+    assert len(list(compare_methods(doubled(), plan, ["mdav"], [4], forms=["local-recoding"] * 2))) == 1
 
 
 def test_groups_of_two_forms_are_made_once(monkeypatch):
@@ -146,30 +146,30 @@ def test_groups_of_two_forms_are_made_once(monkeypatch):
         return real(prepared, *rest)
 
     monkeypatch.setattr(comparison, "_timed", counted)
-    list(compare(doubled(), PLAN, ["mdav"], [4], forms=FORMS))
+    list(compare_methods(doubled(), PLAN, ["mdav"], [4], forms=FORMS))
     assert set(made) == {"microaggregation", "global-recoding"}
 
 
 def test_what_a_form_cannot_do_is_said_in_its_trial():
     fields = {"cells": {"age": 5}, "method": "mdav", "refine": "tfrp2", "representatives": {"age": "suppression"}}
     plan = Plan.of(**PLAN.job() | fields)
-    micro, cells = compare(doubled(), plan, ["mdav"], [4], forms=["microaggregation", "strongly-safe"])
+    micro, cells = compare_methods(doubled(), plan, ["mdav"], [4], forms=["microaggregation", "strongly-safe"])
     assert not micro.error
     assert micro.certainty_penalty > 1 / 3  # the age is suppressed
     assert cells == Trial("fixed cells", 4, "fixed cells", error=cells.error, form="strongly-safe")
     assert "The cells of the integer column 'pay' must be said" in cells.error
-    (cells,) = compare(doubled(), Plan.of(**PLAN.job(), blocks="each"), ["mdav"], [4], forms=["strongly-safe"])
+    (cells,) = compare_methods(doubled(), Plan.of(**PLAN.job(), blocks="each"), ["mdav"], [4], forms=["strongly-safe"])
     assert "'blocks' of a plan has no place" in cells.error
 
 
 def test_unknown_forms_are_refused():
     with pytest.raises(OptionError, match="did you mean 'global-recoding'"):
-        list(compare(doubled(), PLAN, ["mdav"], [4], forms=["global-recodin"]))
+        list(compare_methods(doubled(), PLAN, ["mdav"], [4], forms=["global-recodin"]))
 
 
 def test_progress_is_shared_by_the_forms():
     told = []
-    list(compare(doubled(), PLAN, ["mdav", "mondrian"], [3, 4], forms=FORMS, progress=told.append))
+    list(compare_methods(doubled(), PLAN, ["mdav", "mondrian"], [3, 4], forms=FORMS, progress=told.append))
     assert all(0 <= fraction <= 1 for fraction in told)
     assert {int(14 * fraction) for fraction in told} >= {0, 1, 4, 7, 8, 11}  # 7 trials for each k, 2 of them shared
 
@@ -178,7 +178,7 @@ def test_groups_of_ranges_do_not_stand_for_means_where_a_population_is_matched(t
     """Ranges alone can match a population: a form that a release would be refused in has no figures here either."""
     shoal.io.write(TEST_DATA, tmp_path / "all.csv")
     plan = Plan.of(k=3, population=str(tmp_path / "all.csv"), k_map=3)
-    (trial,) = compare(TEST_DATA, plan, ["mdav"], [3], forms=["local-recoding"])
+    (trial,) = compare_methods(TEST_DATA, plan, ["mdav"], [3], forms=["local-recoding"])
     assert trial.loss is not None
     with pytest.raises(OptionError, match="counted for ranges"):
-        list(compare(TEST_DATA, plan, ["mdav"], [3], forms=["local-recoding", "microaggregation"]))
+        list(compare_methods(TEST_DATA, plan, ["mdav"], [3], forms=["local-recoding", "microaggregation"]))

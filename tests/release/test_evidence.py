@@ -1,12 +1,11 @@
 import dataclasses
-import time
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.release.evidence import Frequencies, Histogram, Measured, _guarded, gather
+from shoal.release.report.evidence import Frequencies, Histogram, Measured, _suppressed, gather
 from shoal.tables.values import Codes, Numbers, Places, grouped
 
 K = 5
@@ -305,7 +304,7 @@ def test_a_single_rare_record_cannot_be_found_by_subtraction():
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=12), st.integers(1, 10))
 def test_hidden_counts_add_up_to_k_or_to_nothing(counts, k):
     counts = np.array(counts)
-    shown = _guarded(counts, k)
+    shown = _suppressed(counts, k)
     assert ((shown == counts) | (shown == 0)).all()
     assert ((shown == 0) | (shown >= k)).all()
     hidden = int((counts - shown).sum())
@@ -393,7 +392,7 @@ def test_any_scale(scale):
     assert sum(evidence.distributions[0].after) == 500
 
 
-def test_a_large_table_is_quick():
+def test_a_large_table_is_summed_up():
     n = 200_000
     rng = np.random.default_rng(0)
     labels = rng.permutation(np.arange(n) // 5)
@@ -402,6 +401,5 @@ def test_a_large_table_is_quick():
         values = rng.normal(size=n)
         attributes.append(number(f"x{j}", values, means(values, labels)))
     X = np.stack([attribute.before.values for attribute in attributes], axis=1)
-    start = time.perf_counter()
-    gather(attributes, X=X, labels=labels, k=K)
-    assert time.perf_counter() - start < 2
+    evidence = gather(attributes, X=X, labels=labels, k=K)
+    assert all(sum(one.before) == n for one in evidence.distributions)

@@ -14,9 +14,10 @@ import shoal
 from invariants import check_release
 from shoal import io
 from shoal.errors import DataError, DisclosureError, OptionError, ShoalError
-from shoal.plan import read_job
-from shoal.release import blocks, run
+from shoal.job_files import read_job
+from shoal.release import run
 from shoal.release.files import read_manifest, verify_file
+from shoal.release.groups import blocks
 
 pytestmark = pytest.mark.filterwarnings("ignore::shoal.errors.DisclosureWarning")
 GOLDEN = Path(__file__).parent / "golden"

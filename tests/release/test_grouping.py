@@ -12,8 +12,8 @@ from shoal import Plan
 from shoal.errors import DataError
 from shoal.partitioning.choice import choose
 from shoal.progress import throttled
-from shoal.release import grouping
-from shoal.release.grouping import Demands, group, in_words, merged, settled
+from shoal.release.groups import grouping
+from shoal.release.groups.grouping import Constraints, group, merged, method_in_words, settled
 
 
 def plan_of(k=3, **fields):
@@ -29,12 +29,12 @@ def demanding(draw):
     cells = draw(st.lists(st.integers(0, 3), min_size=n * d, max_size=n * d))
     strata = draw(st.none() | st.lists(st.integers(0, 2), min_size=n, max_size=n))
     units = draw(st.none() | st.lists(st.integers(0, 12), min_size=n, max_size=n))
-    demands = Demands(
+    constraints = Constraints(
         None if strata is None else np.unique(strata, return_inverse=True)[1],
         None if units is None else np.unique(units, return_inverse=True)[1],
         draw(st.booleans()),
     )
-    return np.array(cells, float).reshape(n, d), k, demands
+    return np.array(cells, float).reshape(n, d), k, constraints
 
 
 def crowd(rows, units):
@@ -44,22 +44,22 @@ def crowd(rows, units):
 @settings(max_examples=200)
 @given(demanding())
 def test_all_demands_hold_or_cannot(drawn):
-    X, k, demands = drawn
+    X, k, constraints = drawn
     n = len(X)
-    strata = np.zeros(n, int) if demands.strata is None else demands.strata
-    feasible = all(crowd(np.flatnonzero(strata == s), demands.units) >= k for s in range(strata.max() + 1))
+    strata = np.zeros(n, int) if constraints.strata is None else constraints.strata
+    feasible = all(crowd(np.flatnonzero(strata == s), constraints.units) >= k for s in range(strata.max() + 1))
     if not feasible:
-        if demands.units is not None:
+        if constraints.units is not None:
             with pytest.raises(shoal.ShoalError):
-                group(X, plan_of(k), demands)
+                group(X, plan_of(k), constraints)
         return
-    labels = group(X, plan_of(k), demands)
+    labels = group(X, plan_of(k), constraints)
     check_partition(labels, n, k)
     for g in range(labels.max() + 1):
         rows = np.flatnonzero(labels == g)
         assert len(set(strata[rows].tolist())) == 1
-        assert crowd(rows, demands.units) >= k
-    if demands.together:
+        assert crowd(rows, constraints.units) >= k
+    if constraints.together:
         records = {}
         for row in range(n):
             assert records.setdefault((strata[row], *X[row]), labels[row]) == labels[row]
@@ -67,13 +67,13 @@ def test_all_demands_hold_or_cannot(drawn):
 
 def test_without_demands_it_is_the_partition():
     X = np.random.default_rng(0).normal(size=(50, 3))
-    np.testing.assert_array_equal(group(X, plan_of(), Demands()), shoal.partition(X, 3, "mdav"))
+    np.testing.assert_array_equal(group(X, plan_of(), Constraints()), shoal.partition(X, 3, "mdav"))
 
 
 def test_each_stratum_is_partitioned_by_itself():
     rng = np.random.default_rng(1)
     X, strata = rng.normal(size=(60, 2)), rng.integers(0, 3, 60)
-    labels = group(X, plan_of(), Demands(strata=strata))
+    labels = group(X, plan_of(), Constraints(strata=strata))
     for s in range(3):
         rows = np.flatnonzero(strata == s)
         assert same_groups(labels[rows], shoal.partition(np.ascontiguousarray(X[rows]), 3, "mdav"))
@@ -83,25 +83,25 @@ def test_one_persons_rows_are_no_crowd():
     """Ten equal rows of one person, far from everybody else, would be the best group by rows."""
     X = np.array([[100.0]] * 10 + [[float(i)] for i in range(20)])
     units = np.array([0] * 10 + list(range(1, 21)))
-    labels = group(X, plan_of(), Demands(units=units))
+    labels = group(X, plan_of(), Constraints(units=units))
     assert len(set(units[labels == labels[0]].tolist())) >= 3
 
 
 def test_units_of_one_row_each_change_nothing():
     X = np.random.default_rng(2).normal(size=(40, 2))
     units = np.random.default_rng(3).permutation(40)
-    np.testing.assert_array_equal(group(X, plan_of(), Demands(units=units)), group(X, plan_of(), Demands()))
+    np.testing.assert_array_equal(group(X, plan_of(), Constraints(units=units)), group(X, plan_of(), Constraints()))
 
 
 def test_too_few_units():
     X = np.arange(12.0)[:, None]
     with pytest.raises(DataError, match=r"there must be at least 3 in every stratum. Got 2"):
-        group(X, plan_of(), Demands(units=np.arange(12) % 2))
+        group(X, plan_of(), Constraints(units=np.arange(12) % 2))
 
 
 def test_equal_records_are_put_where_most_of_them_are():
     X = np.array([[0.0], [0.0], [0.0], [0.0], [0.1], [5.0], [5.1], [5.2]])
-    labels = group(X, plan_of(), Demands(together=True))
+    labels = group(X, plan_of(), Constraints(together=True))
     assert len(set(labels[:4].tolist())) == 1
     check_partition(labels, 8, 3)
 
@@ -138,24 +138,24 @@ def test_merged_many_groups_at_one_place():
 
 
 def test_nothing_varies():
-    labels = group(np.zeros((30, 1)), plan_of(), Demands(together=True))
+    labels = group(np.zeros((30, 1)), plan_of(), Constraints(together=True))
     assert labels.max() == 0
-    check_partition(group(np.zeros((30, 1)), plan_of(), Demands()), 30, 3)
+    check_partition(group(np.zeros((30, 1)), plan_of(), Constraints()), 30, 3)
 
 
 def test_progress_over_strata_and_units():
     seen = []
     X = np.random.default_rng(4).normal(size=(300, 2))
-    demands = Demands(np.arange(300) // 100, np.arange(300) // 2)
-    group(X, plan_of(), demands, throttled(seen.append))
+    constraints = Constraints(np.arange(300) // 100, np.arange(300) // 2)
+    group(X, plan_of(), constraints, throttled(seen.append))
     assert seen == sorted(seen)
     assert seen[-1] == 1.0
 
 
 def test_the_method_is_settled_and_said():
-    assert settled(plan_of(), 100, 3, Demands()) == (plan_of(), "the plan asks for it")
-    assert in_words(plan_of(refine="moves", options={"a": 1})) == "mdav (a=1), then moves"
-    chosen, why = settled(Plan.of(), 1000, 3, Demands())
+    assert settled(plan_of(), 100, 3, Constraints()) == (plan_of(), "the plan asks for it")
+    assert method_in_words(plan_of(refine="moves", options={"a": 1})) == "mdav (a=1), then moves"
+    chosen, why = settled(Plan.of(), 1000, 3, Constraints())
     assert chosen.method in {one.name for one in shoal.methods()}
     assert why
 
@@ -199,10 +199,10 @@ def calls(monkeypatch):
 
 def test_strata_share_time_and_steps_by_their_rows(calls):
     X, strata = np.random.default_rng(0).normal(size=(100, 2)), np.repeat([0, 1], [75, 25])
-    group(X, plan_of(method="anytime", time_limit=8, options={"max_steps": 1000}), Demands(strata))
+    group(X, plan_of(method="anytime", time_limit=8, options={"max_steps": 1000}), Constraints(strata))
     assert [(rows, o["time_limit"], o["max_steps"]) for rows, _, o in calls] == [(75, 6, 750), (25, 2, 250)]
     calls.clear()
-    group(X, plan_of(method="anytime", time_limit=8, options={"max_steps": 1000}), Demands())
+    group(X, plan_of(method="anytime", time_limit=8, options={"max_steps": 1000}), Constraints())
     assert [(rows, o["time_limit"], o["max_steps"]) for rows, _, o in calls] == [(100, 8, 1000)]
 
 
@@ -210,10 +210,10 @@ def test_auto_leaves_its_steps_a_way_and_a_seed_to_every_stratum(calls):
     X, strata = np.random.default_rng(0).normal(size=(1000, 2)), np.repeat([0, 1], [600, 400])
     for limit in (None, 30.0):
         calls.clear()
-        chosen, why = settled(Plan.of(time_limit=limit), 1000, 2, Demands(strata))
+        chosen, why = settled(Plan.of(time_limit=limit), 1000, 2, Constraints(strata))
         assert (chosen.method, chosen.random_state, chosen.time_limit) == ("anytime", 0, limit)
         assert "kicks" in why
-        group(X, chosen, Demands(strata))
+        group(X, chosen, Constraints(strata))
         assert [(rows, method) for rows, method, _ in calls] == [(600, "anytime"), (400, "anytime")]
         (_, _, first), (_, _, second) = calls
         # As many kicks for each record in either of them.
@@ -221,14 +221,14 @@ def test_auto_leaves_its_steps_a_way_and_a_seed_to_every_stratum(calls):
         assert (first["time_limit"], second["time_limit"]) == ((None, None) if limit is None else (18, 12))
         expected = choose(600, 2, 5, None if limit is None else 18.0)
         assert first["max_steps"] == expected.options["max_steps"]
-    assert settled(Plan.of(random_state=4), 1000, 2, Demands())[0].random_state == 4
+    assert settled(Plan.of(random_state=4), 1000, 2, Constraints())[0].random_state == 4
 
 
 def test_blocks_and_units_share_the_time():
-    demands = Demands(units=np.arange(100) // 2)
-    assert settled(plan_of(method="anytime", time_limit=8), 100, 2, demands, blocks=2)[0].time_limit == 2
-    assert settled(Plan.of(time_limit=8), 100, 2, Demands(), blocks=2)[0].time_limit == 4
-    assert settled(Plan.of(time_limit=8), 100, 1, Demands())[0].time_limit is None  # univariate has no use for it
+    constraints = Constraints(units=np.arange(100) // 2)
+    assert settled(plan_of(method="anytime", time_limit=8), 100, 2, constraints, blocks=2)[0].time_limit == 2
+    assert settled(Plan.of(time_limit=8), 100, 2, Constraints(), blocks=2)[0].time_limit == 4
+    assert settled(Plan.of(time_limit=8), 100, 1, Constraints())[0].time_limit is None  # univariate has no use for it
 
 
 def test_options_of_a_method_that_is_not_named_are_refused():

@@ -1,6 +1,7 @@
 """How far a release is from the best possible: with blocks, strata, units, weights; and how that is said."""
 
 import json
+from dataclasses import replace
 from math import inf
 
 import numpy as np
@@ -11,8 +12,8 @@ import shoal
 from shoal import Plan
 from shoal.estimator import standardized
 from shoal.measure import certificates
-from shoal.release.bounds import at_most
-from shoal.release.facts import by_the_clock
+from shoal.release.report.facts import by_the_clock
+from shoal.release.report.nearness import at_most
 
 pytestmark = pytest.mark.filterwarnings("ignore::shoal.errors.DisclosureWarning")
 RNG = np.random.default_rng(3)
@@ -90,7 +91,7 @@ def test_what_is_not_known_is_said(monkeypatch):
         assert ("best possible" in page) == (full is not None)
         if full is not None:
             assert full in page
-        from shoal.release.bounds import in_short
+        from shoal.release.report.nearness import in_short
 
         assert in_short(release) == (short or "")
     monkeypatch.setattr(certificates, "QUICK_SECONDS", 1.0)
@@ -118,7 +119,7 @@ def test_the_manifest_has_bound_and_gap():
     assert said["lower_bound"] == release.lower_bound
     assert said["gap"] == release.gap
     assert "highspy" in said["versions"]
-    endless = type(release)(**{**vars(release), "lower_bound": 0.0})
+    endless = replace(release, lower_bound=0.0)
     assert endless.gap == inf
     assert endless.manifest["gap"] is None
     assert "not known: the bound that was computed is 0" in endless.report()

@@ -1,14 +1,13 @@
 import dataclasses
 import re
-import time
 from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 
-from shoal.release.drawings import quantity, span, tick
-from shoal.release.evidence import Measured, gather
-from shoal.release.report import Check, Column, Facts, File, render
+from shoal.release.report.drawings import quantity, span, tick
+from shoal.release.report.evidence import Measured, gather
+from shoal.release.report.render import Check, Column, Facts, File, render
 from shoal.tables.values import Codes, Numbers
 
 EVIL = "<script>alert('x')</script>\"&<b>"
@@ -184,7 +183,6 @@ def test_names_and_texts_are_escaped():
         missing=((EVIL, 7),),
         notes=(EVIL,),
         warnings=(EVIL,),
-        limits=(EVIL,),
         plan=EVIL,
         python=EVIL,
         command=EVIL,
@@ -258,17 +256,14 @@ def test_a_limit_of_time_is_said_where_it_matters(page):
     assert "may give somewhat other groups" in text
 
 
-def test_warnings_and_limits_are_shown():
-    text = Page(render(facts_of(warnings=("Rows keep their order.",), limits=("Something else.",)))).text
+def test_warnings_are_shown():
+    text = Page(render(facts_of(warnings=("Rows keep their order.",)))).text
     assert "Weakens the protection. Rows keep their order." in text
-    assert "Something else." in text
 
 
 @pytest.mark.parametrize("d", [1, 2, 60])
 def test_any_number_of_attributes(d):
-    start = time.perf_counter()
     html = render(facts_of(evidence_of(d)))
-    assert time.perf_counter() - start < 3
     page = Page(html)
     assert page.text.count("continuous") >= d
     assert len(html) < 800_000

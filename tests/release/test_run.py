@@ -20,7 +20,8 @@ from invariants import check_release, plain_columns
 from shoal import Plan
 from shoal.errors import DataError, DisclosureError, DisclosureWarning, OptionError, ShoalError
 from shoal.plan import KINDS
-from shoal.release import blocks, run
+from shoal.release import run
+from shoal.release.groups import blocks
 from shoal.release.run import release_of
 from shoal.tables.representatives import REPRESENTATIVES
 
@@ -729,7 +730,7 @@ def test_what_a_release_says():
 
 
 def test_python_lines_of_the_report_reproduce_the_release():
-    from shoal.release.facts import python_lines
+    from shoal.release.report.facts import python_lines
 
     table = mixed()
     release = one(table, places=[("lat", "lon")], importance={"age": 2.0}, random_state=4)
@@ -751,7 +752,7 @@ def test_what_does_not_matter_to_the_groups_is_lost_all_the_same():
 
 
 def test_the_command_of_a_report_says_the_plan():
-    from shoal.release.facts import command_line
+    from shoal.release.report.facts import command_line
 
     plan = shoal.Plan.of(k=3, quasi_identifiers=["age", "a, b"], types={"age": "integer"}, shuffle=True, n_jobs=2)
     said = "shoal anonymize in.csv -k 3 -o release.csv --qi age --qi '\"a, b\"' --type age=integer --jobs 2 --shuffle"

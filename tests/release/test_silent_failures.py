@@ -13,6 +13,7 @@ import pytest
 import shoal
 from invariants import check_release, plain_columns
 from shoal.errors import ShoalError
+from shoal.release.verified import Verified
 
 pytestmark = pytest.mark.filterwarnings("ignore::shoal.errors.DisclosureWarning")
 
@@ -170,13 +171,14 @@ def test_the_checks_see_a_missing_value_that_was_put_back():
     table = pa.table({"x": [1.0, 1.0, 1.0], "y": [5.0, None, 5.0]})
     release = one(table)
     with pytest.raises(AssertionError):
-        check_release(replace(release, table=table), table)
+        check_release(replace(release, verified=Verified(table, release.audit)), table)
 
 
 def test_the_checks_see_a_k_that_is_too_high():
     table = pa.table({"x": [1.0, 1.0, 1.0, 9.0, 9.0, 9.0]})
     release = one(table)
     with pytest.raises(AssertionError):
-        check_release(replace(release, audit=replace(release.audit, k=4)), table)
+        check_release(replace(release, verified=Verified(table, replace(release.audit, k=4))), table)
+    mixed = table.take(pa.array([0, 1, 3, 2, 4, 5]))
     with pytest.raises(AssertionError):
-        check_release(replace(release, table=table.take(pa.array([0, 1, 3, 2, 4, 5]))), table)
+        check_release(replace(release, verified=Verified(mixed, release.audit)), table)

@@ -50,7 +50,7 @@ def dissimilarity(a, b, kind, levels=None, tree=None):
     return (Fraction(a) - Fraction(b)) ** 2
 
 
-def squared_distances(values, kind, levels=None, tree=None, importance=1.0):
+def squared_distances(values, kind, levels=None, tree=None):
     """All squared distances between rows, from dissimilarities alone.
 
     The mean squared distance from the centre is half the mean of all dissimilarities; a value's own follows from
@@ -69,7 +69,7 @@ def squared_distances(values, kind, levels=None, tree=None, importance=1.0):
         here = i if i in present else j
         return 1 + ((sum(D[here, other] for other in present) / count - spread) / spread if spread else 0)
 
-    return [[importance * float(distance(i, j)) for j in range(len(values))] for i in range(len(values))]
+    return [[float(distance(i, j)) for j in range(len(values))] for i in range(len(values))]
 
 
 # --- representatives ---

@@ -29,9 +29,9 @@ def of(values, kind, **options):
 @given(st.data())
 def test_distances_are_those_of_the_definition(kind, data):
     column = st.lists(one_value[kind] | st.none(), min_size=1, max_size=9)
-    values, importance = data.draw(column), data.draw(st.sampled_from([1.0, 0.3, 4.0]))
-    X = of(values, kind, importance=importance)
-    expected = np.array(squared_distances(values, kind, LEVELS, TREE, importance))
+    values = data.draw(column)
+    X = of(values, kind)
+    expected = np.array(squared_distances(values, kind, LEVELS, TREE))
     assert X.shape[0] == len(values)
     np.testing.assert_allclose(distances(X), expected, rtol=1e-9, atol=1e-9 * max(1.0, expected.max()))
 
@@ -62,14 +62,12 @@ def test_what_does_not_vary_takes_no_coordinate(kind):
     assert of([value] * 6, kind).shape == (6, 0)
     assert of([None] * 6, kind).shape == (6, 0)
     assert of([], kind).shape == (0, 0)
-    assert of([value, None, value], kind, importance=4.0).tolist() == [[0.0], [2.0], [0.0]]
-    assert of([value, None, value], kind, importance=0.0).shape == (3, 0)
+    assert of([value, None, value], kind).tolist() == [[0.0], [1.0], [0.0]]
 
 
 def test_numbers_by_hand():
     assert of([1.0, 2.0, 3.0], "integer").tolist() == [[-math.sqrt(1.5)], [0.0], [math.sqrt(1.5)]]
-    X = of([1.0, None, 3.0], "continuous", importance=9.0)
-    assert X.tolist() == [[-3.0, 0.0], [0.0, 3.0], [3.0, 0.0]]
+    assert of([1.0, None, 3.0], "continuous").tolist() == [[-1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]
 
 
 @pytest.mark.parametrize("scale", [1e150, 1e-150, 1e300, 5e-324, 1e-310, 1.0])
@@ -181,9 +179,6 @@ def test_what_is_refused():
         embed(numbers, kind="nominel")
     with pytest.raises(OptionError, match=r"must be given as Codes\. Got Numbers"):
         embed(numbers, kind="nominal")
-    for bad in (-1.0, math.nan, math.inf):
-        with pytest.raises(OptionError, match="'importance' of column 'x'"):
-            embed(numbers, kind="continuous", importance=bad, name="column 'x'")
     with pytest.raises(OptionError, match="'coordinates'"):
         embed(numbers, kind="continuous", coordinates=0)
     codes = Codes(np.array([0, 1]), ("Secret", "a"))

@@ -11,7 +11,7 @@ import pytest
 
 from shoal import Hierarchy, Plan
 from shoal.errors import DataError, OptionError
-from shoal.plan import read_job
+from shoal.job_files import read_job
 from shoal.tables.frames import to_arrow
 from shoal.tables.identifiers import refuse_identifiers
 from shoal.tables.representatives import REPRESENTATIVES

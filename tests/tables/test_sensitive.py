@@ -106,14 +106,14 @@ def test_grounds_that_values_do_not_have_are_refused():
     assert grounded(None, 3, "equal") is None
     line = Line(ranks(3))
     assert grounded(line, 3, "auto") is line
-    for own, wish in (
+    for own, ground in (
         (None, "ordered"),
         (None, "numeric"),
         (line, "numeric"),
         (tree_of(HIERARCHY, [], "x"), "ordered"),
     ):
         with pytest.raises(OptionError, match="for the ground"):
-            grounded(own, 3, wish)
+            grounded(own, 3, ground)
     with pytest.raises(OptionError, match="did you mean 'numeric'"):
         grounded(line, 3, "numerical")
     with pytest.raises(OptionError, match="column 'x' must have an order"):

@@ -144,7 +144,7 @@ def test_ambiguous_dates_are_refused(mark):
         kind(f"01{mark}02{mark}1999", f"03{mark}04{mark}1999")
     assert str(caught.value) == (
         f"The dates of the column 'x' can be read as day{mark}month or as month{mark}day. "
-        f"Hint: say which, as formats={{'x': '%d{mark}%m{mark}%Y'}}."
+        f"Hint: pass the right one, such as formats={{'x': '%d{mark}%m{mark}%Y'}}."
     )
 
 

@@ -2,6 +2,8 @@
 
 Exit codes: 0 done, 1 refused because a guarantee does not hold, 2 wrong usage or input, 3 a defect of Shoal, 130
 stopped by Ctrl-C. What a command is for goes to standard output, everything else to standard error.
+
+To add a command, write a module and register it in `app`. Rules belong in the library, not here.
 """
 
 from __future__ import annotations

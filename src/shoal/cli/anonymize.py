@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-import json as _json
 import time
 import warnings
-from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
-import typer
 from rich.text import Text
 
-from shoal.cli import asked, shows
-from shoal.cli import options as o
-from shoal.cli.shell import Shell, current, guarded, stoppable
-from shoal.cli.task import WRITING, Task, task_of
+from shoal.cli import shows
+from shoal.cli.command import JOB, SOURCE, takes
+from shoal.cli.shell import Shell, current, reports_errors, stoppable
+from shoal.cli.task import job_of
 from shoal.errors import DisclosureWarning
+from shoal.options.option import Given, Option, switch
+from shoal.options.table import FILES, PLAN, READING, TALK, TALKING, WRITING
+from shoal.release.hooks import Hooks
 
 if TYPE_CHECKING:
     from shoal.io import Source
-    from shoal.plan import Plan
+    from shoal.progress import Progress
+    from shoal.release.job import Job
     from shoal.release.preparation import Prepared
     from shoal.release.release import Release
 
@@ -44,137 +47,83 @@ EXAMPLES = """
 quotes: --qi '"last, first"'.[/dim]
 """
 
-Output = Annotated[
-    str | None,
-    typer.Option("--output", "-o", metavar="OUT", help="A file, a database, or [cyan]-[/cyan] for CSV."),
-]
-K = Annotated[
-    int | None,
-    typer.Option("-k", metavar="K", help="Least number of look-alikes. Default: 5."),
-]
-Shuffle = Annotated[
-    bool | None,
-    typer.Option("--shuffle/--no-shuffle", help="Publish rows in random order.", rich_help_panel=o.GROUPS),
-]
-Report = Annotated[
-    str | None,
-    typer.Option("--report", metavar="FILE", help="Write a report (HTML).", rich_help_panel=o.FILES),
-]
-Manifest = Annotated[
-    str | None,
-    typer.Option(
-        "--manifest", metavar="FILE", help="Default: OUT.manifest.json, if OUT is a file.", rich_help_panel=o.FILES
-    ),
-]
-NoManifest = Annotated[bool, typer.Option("--no-manifest", help="Write none.", rich_help_panel=o.FILES)]
-Force = Annotated[bool, typer.Option("--force", help="Replace what is there.", rich_help_panel=o.FILES)]
-DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Read, show and check everything; release nothing.", rich_help_panel=o.TALK)
-]
-WriteJob = Annotated[
-    str | None,
-    typer.Option("--write-job", metavar="FILE", help="Write the job file that says all this.", rich_help_panel=o.FILES),
-]
-To = Annotated[
-    str | None,
-    typer.Option("--to", metavar="FORMAT", help="Where the suffix of OUT does not say it.", rich_help_panel=o.FILES),
-]
-ToTable = Annotated[
-    str | None,
-    typer.Option("--to-table", metavar="T", help="Of the database that is written to.", rich_help_panel=o.FILES),
-]
+
+def options(plan: Sequence[Option] = PLAN) -> tuple[Option, ...]:
+    """Return the options of the command, those of the plan among them."""
+    return (
+        SOURCE,
+        *plan,
+        Option("--output", "A file, a database, or [cyan]-[/cyan] for CSV.", "OUT", short="-o"),
+        Option("--report", "Write a report (HTML).", "FILE", panel=FILES),
+        Option("--manifest", "Default: OUT.manifest.json, if OUT is a file.", "FILE", panel=FILES),
+        switch("--no-manifest", "Write none.", FILES),
+        JOB,
+        Option("--write-job", "Write the job file that says all this.", "FILE", panel=FILES),
+        *WRITING,
+        switch("--force", "Replace what is there.", FILES),
+        *READING,
+        switch("--dry-run", "Read, show and check everything; release nothing.", TALK),
+        *TALKING,
+    )
 
 
-@guarded
-def anonymize(
-    source: o.MaybeInput = None,
-    k: K = None,
-    output: Output = None,
-    qi: o.Qi = None,
-    sensitive: o.Sensitive = None,
-    id: o.Id = None,
-    other: o.Other = None,
-    l_: o.Diversity = None,
-    t: o.Closeness = None,
-    model: o.Model = None,
-    enforce: o.Enforce = None,
-    population: o.Population = None,
-    k_map: o.KMap = None,
-    presence: o.Presence = None,
-    weight: o.Weight = None,
-    unit: o.Unit = None,
-    stratum: o.Stratum = None,
-    place: o.Place = None,
-    type: o.Type = None,
-    levels: o.Levels = None,
-    hierarchy: o.Hierarchy = None,
-    importance: o.Importance = None,
-    coordinates: o.Coordinates = None,
-    representative: o.Representative = None,
-    digits: o.Digits = None,
-    date_format: o.DateFormat = None,
-    missing: o.Missing = None,
-    na: o.Na = None,
-    form: o.Form = None,
-    cell: o.Cell = None,
-    blocks: o.Blocks = None,
-    small_strata: o.SmallStrata = None,
-    method: o.Method = None,
-    option: o.MethodOption = None,
-    refine: o.Refine = None,
-    time_limit: o.TimeLimit = None,
-    bound: o.Bound = None,
-    seed: o.Seed = None,
-    jobs: o.Jobs = None,
-    shuffle: Shuffle = None,
-    report: Report = None,
-    manifest: Manifest = None,
-    no_manifest: NoManifest = False,
-    job: o.Job = None,
-    write_job: WriteJob = None,
-    to: To = None,
-    to_table: ToTable = None,
-    force: Force = False,
-    from_: o.From = None,
-    table: o.Table = None,
-    query: o.Query = None,
-    sheet: o.Sheet = None,
-    delimiter: o.Delimiter = None,
-    encoding: o.Encoding = None,
-    decimal: o.Decimal = None,
-    dry_run: DryRun = False,
-    json: o.Json = False,
-    quiet: o.Quiet = False,
-    verbose: o.Verbose = False,
-) -> None:
+@reports_errors
+@takes(*options())
+def anonymize(given: Given) -> None:
     """Hide every record of a table in a group of at least [bold]k[/bold] look-alikes.
 
     The release is written beside its place, read again, verified, and only then given its name.
     """
-    task = task_of(locals())
-    shell = current()
-    start = time.perf_counter()
+    job, shell, start = job_of(given), current(), time.perf_counter()
+    from shoal.release import pipeline
+
     with shows.bars(shell) as bar:
-        found = asked.read_source(task.source, task.reading, bar("reading"))
-        seconds = time.perf_counter() - start
-        prepared = _prepared(found, task.plan)
-        _show_schema(shell, found, prepared)
-        if not dry_run:
-            release = _carried_out(shell, found, prepared, seconds, bar("grouping"))
-            release = _saved(shell, release, task, bar("writing"))
-    if dry_run:
-        _planned(shell, prepared, task)
+        hooks = _Shown(shell, str(job.output), bar)
+        if given["dry_run"]:
+            prepared = pipeline.rehearse(job, hooks)
+        else:
+            release = pipeline.run(job, hooks)
+            shell.done = "everything was written"
+    if given["dry_run"]:
+        _show_plan(shell, prepared, job, json=given["json"])
         return
-    if json:
+    if given["json"]:
         shows.print_json(release.manifest)
-    shell.show("", shows.summary(release, task.written(release), time.perf_counter() - start))
+    written = [str(release.written.name)] if release.written is not None else []
+    files = [*written, *map(str, job.documents)]
+    shell.show("", shows.summary(release, files, time.perf_counter() - start))
 
 
-def _prepared(source: Source, plan: Plan) -> Prepared:
-    from shoal.release.preparation import prepare
+class _Shown(Hooks):
+    """What the command line shows along the way."""
 
-    decimal = source.dialect.decimal if source.dialect is not None else "."
-    return prepare(source.table, plan, text=source.text, decimal=decimal)
+    def __init__(self, shell: Shell, output: str, bar: Callable[[str], Progress | None]) -> None:
+        self.shell = shell
+        self.output = output
+        self.bar = bar
+
+    def on_step(self, step: str) -> Progress | None:
+        return self.bar(step)
+
+    def on_prepared(self, source: Source, prepared: Prepared) -> None:
+        _show_schema(self.shell, source, prepared)
+
+    @contextmanager
+    def grouping(self) -> Iterator[None]:
+        with stoppable(self.shell), shows.compiling_said(self.shell), warnings.catch_warnings():
+            # What is to be warned of is said in yellow.
+            warnings.simplefilter("ignore" if not self.shell.verbose else "default")
+            warnings.simplefilter("ignore", DisclosureWarning)
+            yield
+
+    def on_warning(self, words: str) -> None:
+        self.shell.warn(words)
+
+    def on_written(self, release: Release) -> None:
+        self.shell.done = f"the release {self.output} was written, but not all of the files that belong to it"
+
+    def on_note(self, words: str) -> None:
+        self.shell.note(words)
 
 
 def _show_schema(shell: Shell, source: Source, prepared: Prepared) -> None:
@@ -188,44 +137,12 @@ def _show_schema(shell: Shell, source: Source, prepared: Prepared) -> None:
     named = prepared.plan.quasi_identifiers is not None
     for note in shows.schema_notes(prepared.columns, prepared.attributes, named):
         shell.note(note)
-    for words in prepared.warnings:
-        shell.warn(words)
 
 
-def _carried_out(shell: Shell, source: Source, prepared: Prepared, seconds: float, progress: Any) -> Release:
-    from shoal.release.run import carry_out
+def _show_plan(shell: Shell, prepared: Prepared, job: Job, *, json: bool) -> None:
+    """Show what would be done, and write the job file."""
+    from shoal.release.files import write_job_file
 
-    with stoppable(shell), shows.compiling_said(shell), warnings.catch_warnings():
-        # Said in yellow, below and with the schema.
-        warnings.simplefilter("ignore" if not shell.verbose else "default")
-        warnings.simplefilter("ignore", DisclosureWarning)
-        release = carry_out(prepared, progress=progress)
-    for words in release.warnings[len(prepared.warnings) :]:
-        shell.warn(words)
-    return replace(release, source=source, timings={"reading": seconds, **release.timings})
-
-
-def _saved(shell: Shell, release: Release, task: Task, progress: Any) -> Release:
-    from shoal.release.files import save, write_text
-
-    how = {WRITING[key]: value for key, value in task.writing.items()}
-    release = save(release, task.output or "", force=task.force, progress=progress, **how)
-    shell.done = f"the release {task.output} was written, but not all of the files that belong to it"
-    if release.written is not None:
-        for note in release.written.notes:
-            shell.note(note)
-    if task.manifest is not None:
-        write_text(_json.dumps(release.manifest, indent=2, ensure_ascii=False) + "\n", task.manifest, force=task.force)
-    if task.report is not None:
-        release.report(task.report, force=task.force)
-    if task.job is not None:
-        write_text(task.job_file(), task.job, force=task.force)
-    shell.done = "everything was written"
-    return release
-
-
-def _planned(shell: Shell, prepared: Prepared, task: Task) -> None:
-    """Show what would be done."""
     coordinates = prepared.embedded()
     methods = prepared.methods(coordinates)
     n, plan = prepared.table.num_rows, prepared.plan
@@ -241,13 +158,11 @@ def _planned(shell: Shell, prepared: Prepared, task: Task) -> None:
     if plan.missing == "value" and any(prepared.missing.values()):
         told = ", ".join(f"{name} {count:,}" for name, count in prepared.missing.items() if count)
         rows.append(("missing", told))
-    if task.job is not None:
-        from shoal.release.files import write_text
-
-        write_text(task.job_file(), task.job, force=task.force)
-        rows.append(("job file", task.job))
+    if job.job_file is not None:
+        write_job_file(job)
+        rows.append(("job file", str(job.job_file)))
     shell.show("", shows.pairs(rows), "", Text("Dry run: no release was made.", style="yellow"))
-    if task.json:
+    if json:
         shows.print_json(
             {
                 "dry_run": True,

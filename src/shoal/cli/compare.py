@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import typer
 from rich.text import Text
 
-from shoal.cli import asked, shows
-from shoal.cli import options as o
-from shoal.cli.shell import Shell, current, guarded, stoppable
+from shoal.cli import shows
+from shoal.cli.command import JOB, SOURCE, takes
+from shoal.cli.shell import Shell, current, reports_errors, stoppable
+from shoal.cli.task import plan_of, reading_of
 from shoal.cli.words import in_words_of_the_command_line
 from shoal.errors import OptionError
+from shoal.options.option import Given, Option, switch
+from shoal.options.table import FILES, GROUPS, PLAN, READING, TALK, TALKING
+from shoal.options.values import TEXTS, WHOLES, names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,115 +46,63 @@ levels of each column. C_AVG: average size over k. C_DM: sum of squared sizes.
 Removed records count as suppressed, and cost C_DM the size of the table."""
 DEFAULT = ("mdav", "mondrian-v2d", "mdav*", "ona*", "auto")
 
-Ks = Annotated[
-    list[int] | None,
-    typer.Option("-k", metavar="K", help="Least group size; repeat it. Default: 5."),
-]
-Methods = Annotated[
-    list[str] | None,
-    typer.Option("--method", metavar="M", help=f"Repeat it. Default: {', '.join(DEFAULT)}."),
-]
-Plot = Annotated[
-    str | None,
-    typer.Option("--plot", metavar="FILE", help="Draw loss and time (svg, png, pdf).", rich_help_panel=o.FILES),
-]
-Forms = Annotated[
-    list[str] | None,
-    typer.Option(
+# What a comparison tries several of, in place of the options of the plan.
+TRIED = {
+    "k": Option("-k", "Least group size; repeat it. Default: 5.", "K", WHOLES),
+    "method": Option("--method", f"Repeat it. Default: {', '.join(DEFAULT)}.", "M", TEXTS),
+    "release": Option(
         "--release",
-        metavar="FORM",
-        help="Compare forms of release too; repeat it. microaggregation, local-recoding, global-recoding, "
+        "Compare forms of release too; repeat it. microaggregation, local-recoding, global-recoding, "
         "strongly-safe. Default: that of the job file.",
-        rich_help_panel=o.GROUPS,
+        "FORM",
+        TEXTS,
+        GROUPS,
     ),
-]
-Units = Annotated[
-    bool,
-    typer.Option(
-        "--units", help="Show NCP, Total-IL, C_AVG and C_DM too, as several forms do.", rich_help_panel=o.TALK
-    ),
-]
-Force = Annotated[bool, typer.Option("--force", help="Replace a plot that is there.", rich_help_panel=o.FILES)]
+}
+LEFT_OUT = ("digits", "options", "shuffle")
 
 
-@guarded
-def compare(
-    source: o.MaybeInput = None,
-    ks: Ks = None,
-    methods: Methods = None,
-    qi: o.Qi = None,
-    sensitive: o.Sensitive = None,
-    id: o.Id = None,
-    other: o.Other = None,
-    l_: o.Diversity = None,
-    t: o.Closeness = None,
-    model: o.Model = None,
-    enforce: o.Enforce = None,
-    population: o.Population = None,
-    k_map: o.KMap = None,
-    presence: o.Presence = None,
-    weight: o.Weight = None,
-    unit: o.Unit = None,
-    stratum: o.Stratum = None,
-    place: o.Place = None,
-    type: o.Type = None,
-    levels: o.Levels = None,
-    hierarchy: o.Hierarchy = None,
-    importance: o.Importance = None,
-    coordinates: o.Coordinates = None,
-    representative: o.Representative = None,
-    date_format: o.DateFormat = None,
-    missing: o.Missing = None,
-    na: o.Na = None,
-    forms: Forms = None,
-    cell: o.Cell = None,
-    blocks: o.Blocks = None,
-    small_strata: o.SmallStrata = None,
-    refine: o.Refine = None,
-    time_limit: o.TimeLimit = None,
-    bound: o.Bound = None,
-    seed: o.Seed = None,
-    jobs: o.Jobs = None,
-    job: o.Job = None,
-    plot: Plot = None,
-    force: Force = False,
-    from_: o.From = None,
-    table: o.Table = None,
-    query: o.Query = None,
-    sheet: o.Sheet = None,
-    delimiter: o.Delimiter = None,
-    encoding: o.Encoding = None,
-    decimal: o.Decimal = None,
-    units: Units = False,
-    json: o.Json = False,
-    quiet: o.Quiet = False,
-    verbose: o.Verbose = False,
-) -> None:
+def options(plan: Sequence[Option] = PLAN) -> tuple[Option, ...]:
+    """Return the options of the command, those of the plan among them."""
+    return (
+        SOURCE,
+        *(TRIED.get(option.field, option) for option in plan if option.field not in LEFT_OUT),
+        JOB,
+        Option("--plot", "Draw loss and time (svg, png, pdf).", "FILE", panel=FILES),
+        switch("--force", "Replace a plot that is there.", FILES),
+        *READING,
+        switch("--units", "Show NCP, Total-IL, C_AVG and C_DM too, as several forms do.", TALK),
+        *TALKING,
+    )
+
+
+@reports_errors
+@takes(*options())
+def compare(given: Given) -> None:
     """Try methods on a table: what each loses, how long it takes, how large its groups are."""
-    said = locals()
-    plan, files = asked.plan_of(said)
-    where = source or files.get("input")
+    plan, files = plan_of(given)
+    where, plot = given["source"] or files.get("input"), given["plot"]
     if where is None:
         raise OptionError("The input must be named. Got none.", hint="shoal compare people.csv -k 3 -k 5")
-    wanted = list(dict.fromkeys(ks or [plan.k]))
-    names = _checked(list(dict.fromkeys(asked.names(methods) or DEFAULT)))
+    wanted = list(dict.fromkeys(given["k"] or [plan.k]))
+    tried = _checked(list(dict.fromkeys(names(given["method"]) or DEFAULT)))
     if plot is not None:
         from shoal.cli import plots
 
-        plots.check(plot, force)
-    shapes = list(dict.fromkeys(asked.names(forms) or [plan.release]))
-    trials = _trials(current(), where, asked.reading(said, files), plan, names, wanted, shapes)
-    if json:
+        plots.check(plot, given["force"])
+    shapes = list(dict.fromkeys(names(given["release"]) or [plan.release]))
+    trials = _trials(current(), where, reading_of(given, files), plan, tried, wanted, shapes)
+    if given["json"]:
         shows.print_json({"trials": [trial._asdict() for trial in trials]})
     current().show(_table(trials))
-    if units or len(shapes) > 1:
+    if given["units"] or len(shapes) > 1:
         current().show("", _units(trials), "", Text(LEGEND, style="dim"))
     for name, k, error in dict.fromkeys((_called(trial), trial.k, trial.error) for trial in trials if trial.error):
         current().note(f"{name}, k = {k}: {in_words_of_the_command_line(error)}")
     if all(trial.error for trial in trials):
         raise OptionError("At least one of the methods must be usable on this table. Got none.")
     if plot is not None:
-        plots.draw(trials, plot, force)
+        plots.draw(trials, plot, given["force"])
         current().show("", Text.assemble("The plot is in ", (plot, "bold"), "."))
 
 
@@ -166,17 +118,18 @@ def _checked(names: list[str]) -> list[str]:
 def _trials(
     shell: Shell, where: str, how: dict[str, str], plan: Any, names: list[str], ks: list[int], forms: list[str]
 ) -> list[Trial]:
-    with shows.bars(shell) as bar:
-        found = asked.read_source(where, how, bar("reading"))
-        from shoal.progress import silent, throttled
-        from shoal.release.comparison import compare as compared
+    from shoal.release.job import read_input
 
-        decimal_mark = found.dialect.decimal if found.dialect is not None else "."
+    with shows.bars(shell) as bar:
+        found = read_input(where, how, bar("reading"))
+        from shoal.progress import silent, throttled
+        from shoal.release.comparison import compare_methods
+
         told = bar("trying")
         progress = silent if told is None else throttled(told)
         with stoppable(shell), shows.compiling_said(shell):
-            trials = compared(
-                found.table, plan, names, ks, forms=forms, text=found.text, decimal=decimal_mark, progress=progress
+            trials = compare_methods(
+                found.table, plan, names, ks, forms=forms, text=found.text, decimal=found.decimal, progress=progress
             )
             return list(trials)
 

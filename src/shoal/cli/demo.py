@@ -5,16 +5,17 @@ from __future__ import annotations
 import time
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
 from rich.table import Table
 from rich.text import Text
 
-from shoal.cli import options as o
 from shoal.cli import shows
-from shoal.cli.shell import Shell, current, guarded
+from shoal.cli.command import takes
+from shoal.cli.shell import Shell, current, reports_errors
 from shoal.errors import DisclosureWarning, ShoalError
+from shoal.options.option import Given, Option, switch
+from shoal.options.table import QUIET, VERBOSE
 
 if TYPE_CHECKING:
     from shoal.release.release import Release
@@ -33,17 +34,18 @@ WIDE = 79  # characters that all of them take
 FILES = ("survey.csv", "release.csv", "release.csv.manifest.json", "report.html")
 
 
-@guarded
-def demo(
-    out: Annotated[str, typer.Option("--out", metavar="DIR", help="Where the files go.")] = "shoal-demo",
-    force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
-    quiet: o.Quiet = False,
-    verbose: o.Verbose = False,
-) -> None:
+@reports_errors
+@takes(
+    Option("--out", "Where the files go.", "DIR", default="shoal-demo"),
+    switch("--force", "Replace what is there."),
+    QUIET,
+    VERBOSE,
+)
+def demo(given: Given) -> None:
     """Anonymise an invented survey and show what comes out."""
     shell = current()
-    folder = Path(out)
-    start = time.perf_counter()
+    folder = Path(given["out"])
+    force, start = given["force"], time.perf_counter()
     _make_room(folder, force)
     _write_survey(folder / "survey.csv", force)
     with shows.bars(shell) as bar, shows.compiling_said(shell), warnings.catch_warnings():
@@ -77,7 +79,7 @@ def _write_survey(path: Path, force: bool) -> None:
 
 def _released(folder: Path, force: bool, progress: Any) -> Release:
     from shoal.datasets.survey import EDUCATION
-    from shoal.release.files import anonymize_file
+    from shoal.release.pipeline import anonymize_file
 
     return anonymize_file(
         folder / "survey.csv",

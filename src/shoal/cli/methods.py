@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
 from rich.padding import Padding
 from rich.text import Text
 
-from shoal.cli import options as o
 from shoal.cli import shows
-from shoal.cli.shell import current, guarded
+from shoal.cli.command import takes
+from shoal.cli.shell import current, reports_errors
+from shoal.options.option import Given, Option
+from shoal.options.table import TALKING
 
 if TYPE_CHECKING:
     from shoal.partitioning.registry import Method, Refinement
-    from shoal.privacy.model import Promise
+    from shoal.privacy.model import Model
 
 EXAMPLES = """
 [bold]Examples[/bold]
@@ -29,20 +30,17 @@ EXAMPLES = """
 """
 
 
-@guarded
-def methods(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="One method only, in full.")] = None,
-    json: o.Json = False,
-    quiet: o.Quiet = False,
-    verbose: o.Verbose = False,
-) -> None:
+@reports_errors
+@takes(Option("name", "One method only, in full.", "[NAME]"), *TALKING)
+def methods(given: Given) -> None:
     """List the methods, refinements and models of privacy, with what they cost and their options."""
     from shoal.partitioning.registry import METHODS, REFINEMENTS, find
     from shoal.privacy.models import MODELS, written
 
+    name = given["name"]
     found = METHODS if name is None else (find(name),)
     refinements = REFINEMENTS if name is None else ()
-    if json:
+    if given["json"]:
         models = () if name is not None else tuple(MODELS.values())
         shows.print_json(
             {
@@ -66,12 +64,12 @@ def methods(
     shell.show(shows.pairs([(one.name, _of_model(one)) for one in MODELS.values()]))
 
 
-def _summary(model: type[Promise]) -> str:
+def _summary(model: type[Model]) -> str:
     """Return the first sentences of the docstring."""
     return " ".join((model.__doc__ or "").partition("\n\n")[0].split())
 
 
-def _of_model(model: type[Promise]) -> Text:
+def _of_model(model: type[Model]) -> Text:
     from shoal.privacy.models import written
 
     flag = {"k-anonymity": "-k K", "k-map": "--population FILE --k-map K"}.get(model.name)

@@ -102,7 +102,7 @@ def _log_shown(shell: Shell) -> Iterator[None]:
         logger.setLevel(before)
 
 
-def guarded(command: Callable[P, None]) -> Callable[P, None]:
+def reports_errors(command: Callable[P, None]) -> Callable[P, None]:
     """Turn what a command raises into a sentence on standard error and an exit code."""
 
     @functools.wraps(command)

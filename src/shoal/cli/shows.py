@@ -107,7 +107,7 @@ def summary(release: Release, files: Sequence[str], seconds: float) -> Table:
 
 def removed(count: int, k: int) -> str:
     """Return how many records a strongly-safe release leaves out."""
-    from shoal.release.cells import said_of
+    from shoal.release.groups.cells import said_of
 
     return f"{said_of(count, k)} records of cells with fewer than {k}"
 
@@ -126,11 +126,11 @@ def held(release: Release) -> Text:
 
 def models(findings: Sequence[Finding]) -> list[tuple[str, RenderableType]]:
     """Return what was asked of sensitive attributes, and what holds."""
-    from shoal.release.guarantees import in_words, shown
+    from shoal.release.report.demands import demand_in_words, three_digits
 
     rows: list[tuple[str, RenderableType]] = []
     for finding in findings:
-        words = f"{in_words(finding)} wanted, {shown(finding.held)} held"
+        words = f"{demand_in_words(finding)} wanted, {three_digits(finding.held)} held"
         below = "" if finding else f"; {finding.groups_below:,} groups, {finding.rows_below:,} rows fall short"
         rows.append(("model" if not rows else "", Text(words + below, style="green" if finding else "red")))
     return rows
@@ -138,7 +138,7 @@ def models(findings: Sequence[Finding]) -> list[tuple[str, RenderableType]]:
 
 def nearness(release: Release) -> Text:
     """Return how far the loss is from the best possible, at most."""
-    from shoal.release.bounds import in_short, rough
+    from shoal.release.report.nearness import in_short, rough
 
     words = Text(in_short(release).replace("\N{NO-BREAK SPACE}", " "))
     return words.append("; a rough bound (--bound lp)", style="dim") if rough(release) else words
@@ -191,7 +191,7 @@ def standing(fraction: float) -> str:
 
 def gap_percent(gap: float) -> str:
     """Return a gap in per cent, rounded up."""
-    from shoal.release.bounds import at_most
+    from shoal.release.report.nearness import at_most
 
     return at_most(gap).replace("\N{NO-BREAK SPACE}", " ")
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from math import isfinite
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.text import Text
 
-from shoal.cli import asked, shows
-from shoal.cli import options as o
-from shoal.cli.shell import REFUSED, current, guarded
-from shoal.cli.task import manifest_beside
+from shoal.cli import shows
+from shoal.cli.command import takes
+from shoal.cli.shell import REFUSED, current, reports_errors
 from shoal.errors import OptionError
+from shoal.options.option import Given, Option
+from shoal.options.table import PLAN, READING, TALKING
 
 if TYPE_CHECKING:
     from shoal.io import Source
@@ -37,89 +39,69 @@ EXAMPLES = """
 [dim]Exit code 1: what is wanted does not hold, or the file is not the one that was released.[/dim]
 """
 
-File = Annotated[str, typer.Argument(metavar="FILE", help="The published file or database.")]
-Manifest = Annotated[
-    str | None, typer.Option("--manifest", metavar="M", help="Default: FILE.manifest.json, if it is there.")
-]
-Qi = Annotated[
-    list[str] | None,
-    typer.Option("--qi", metavar="COL", help="Quasi-identifier. Default: those of the manifest, or all columns."),
-]
-K = Annotated[int | None, typer.Option("-k", metavar="K", help="What is wanted. Default: that of the manifest.")]
-Unit = Annotated[str | None, typer.Option("--unit", metavar="COL", help="k counts different values of this column.")]
-
-
-# What is said here as in plans.
-OF_PLANS = (
-    *("qi", "sensitive", "l_", "t", "model", "population", "k_map", "presence"),
-    *("type", "levels", "hierarchy", "na"),
+# What may be said of a table without a manifest, as in plans.
+FIELDS = (
+    *("sensitive_attributes", "l", "t", "models", "population", "k_map", "presence"),
+    *("types", "levels", "hierarchies", "missing_values"),
+)
+_ROWS = {option.field: option for option in PLAN}
+OPTIONS = (
+    Option("source", "The published file or database.", "FILE", required=True),
+    Option("--manifest", "Default: FILE.manifest.json, if it is there.", "M"),
+    replace(
+        _ROWS["quasi_identifiers"],
+        help="Quasi-identifier. Default: those of the manifest, or all columns.",
+        panel=None,
+    ),
+    replace(_ROWS["k"], help="What is wanted. Default: that of the manifest."),
+    replace(_ROWS["unit"], help="k counts different values of this column.", panel=None),
+    *(option for option in PLAN if option.field in FIELDS),
+    *READING,
+    *TALKING,
 )
 
 
-@guarded
-def verify(
-    source: File,
-    manifest: Manifest = None,
-    qi: Qi = None,
-    k: K = None,
-    unit: Unit = None,
-    sensitive: o.Sensitive = None,
-    l_: o.Diversity = None,
-    t: o.Closeness = None,
-    model: o.Model = None,
-    population: o.Population = None,
-    k_map: o.KMap = None,
-    presence: o.Presence = None,
-    type: o.Type = None,
-    levels: o.Levels = None,
-    hierarchy: o.Hierarchy = None,
-    na: o.Na = None,
-    from_: o.From = None,
-    table: o.Table = None,
-    query: o.Query = None,
-    sheet: o.Sheet = None,
-    delimiter: o.Delimiter = None,
-    encoding: o.Encoding = None,
-    decimal: o.Decimal = None,
-    json: o.Json = False,
-    quiet: o.Quiet = False,
-    verbose: o.Verbose = False,
-) -> None:
+@reports_errors
+@takes(*OPTIONS)
+def verify(given: Given) -> None:
     """Count the [bold]k[/bold] that holds in a table, as it is published, and the [bold]l[/bold] and [bold]t[/bold].
 
     Rows are alike if all their quasi-identifiers are; missing values are like each other only.
     """
-    said = locals()
-    fields = asked.fields({key: said[key] for key in OF_PLANS})
-    names = fields.pop("quasi_identifiers", None)
-    if manifest is not None and (names or fields or unit is not None):
+    from shoal.release.job import read_input
+
+    source, manifest, fields = given["source"], given["manifest"], given.of("plan")
+    names, k = fields.pop("quasi_identifiers", None), fields.pop("k", None)
+    if manifest is not None and (names or fields):
         raise OptionError("The manifest says what the columns are and what holds. Got options for that beside it.")
     with shows.bars(current()) as bar:
-        found = asked.read_source(source, asked.reading(said, {}), bar("reading"))
-    if manifest is None and not names and not fields and unit is None:
-        manifest = _beside(source, from_)
+        found = read_input(source, given.of("reading"), bar("reading"))
+    if manifest is None and not names and not fields:
+        manifest = _beside(source, given["from"])
     if manifest is not None:
         audit, checks = _against(found, manifest, k)
     else:
         from shoal.release.files import verify_source
 
-        audit, checks = verify_source(found, names, k, unit=unit, **fields), []
+        audit, checks = verify_source(found, names, k, **fields), []
         if not names:
             current().note("No --qi was given: all columns without another role are taken for quasi-identifiers.")
     holds = all(passed for _, passed in checks) if checks else audit.holds
-    if json:
+    if given["json"]:
         shows.print_json(_facts(found, audit, checks, holds))
     current().show(_shown(found, audit, checks, manifest))
     if not holds:
-        from shoal.release.guarantees import in_words
+        from shoal.release.report.demands import demand_in_words
 
-        broken = [in_words(finding) for finding in audit.models if not finding]
+        broken = [demand_in_words(finding) for finding in audit.models if not finding]
         wanted = next((words for words, passed in checks if not passed), broken[0] if broken else f"k = {audit.wanted}")
         current().fail(f"{found.name}: {wanted} does not hold.")
         raise typer.Exit(REFUSED)
 
 
 def _beside(source: str, format: str | None) -> str | None:
+    from shoal.release.job import manifest_beside
+
     path = manifest_beside(source, format)
     return path if path is not None and os.path.isfile(path) else None
 
@@ -169,12 +151,12 @@ def _shown(source: Source, found: Audit, checks: list[tuple[str, bool]], manifes
 
 def _glances(found: Audit) -> list[tuple[str, str]]:
     """Return what sensitive attributes have where nothing was asked of them."""
-    from shoal.release.guarantees import shown
+    from shoal.release.report.demands import three_digits
 
     by_name: dict[str, list[str]] = {}
     for finding in found.glances:
         letter = "l" if finding.model.rising else "t"
-        by_name.setdefault(str(finding.attribute), []).append(f"{letter} = {shown(finding.held)}")
+        by_name.setdefault(str(finding.attribute), []).append(f"{letter} = {three_digits(finding.held)}")
     return [("sensitive", f"{name}: {', '.join(held)}") for name, held in by_name.items()]
 
 

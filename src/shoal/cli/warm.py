@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
-from shoal.cli import options as o
 from shoal.cli import shows
-from shoal.cli.shell import current, guarded
+from shoal.cli.command import takes
+from shoal.cli.shell import current, reports_errors
+from shoal.errors import OptionError
+from shoal.options.option import Given, Option
+from shoal.options.table import QUIET, VERBOSE
+from shoal.options.values import WHOLE
 
 EXAMPLES = """
 [bold]Examples[/bold]
@@ -19,15 +19,15 @@ EXAMPLES = """
 """
 
 
-@guarded
-def warm(
-    jobs: Annotated[int | None, typer.Option("--jobs", min=1, help="Processes at a time (default: all cores).")] = None,
-    quiet: o.Quiet = False,
-    verbose: o.Verbose = False,
-) -> None:
+@reports_errors
+@takes(Option("--jobs", "Processes at a time. Default: all cores.", "N", WHOLE), QUIET, VERBOSE)
+def warm(given: Given) -> None:
     """Compile everything that any method needs, so that no later run has to: for containers, workers and CI."""
     from shoal.release.warming import warm_up
 
+    jobs = given["jobs"]
+    if jobs is not None and jobs < 1:
+        raise OptionError(f"The number of processes (--jobs) must be at least 1. Got {jobs}.")
     shell = current()
     with shows.bars(shell) as bar:
         warmed = warm_up(jobs, bar("compile"))

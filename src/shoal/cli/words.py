@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 
-from shoal.release.flags import FLAGS
+from shoal.options.option import flags_of
+from shoal.options.table import PLAN, WRITING
 
+FLAGS = flags_of(PLAN) | {"name_of_table": flags_of(WRITING)["name_of_table"]}
 _FIELD = "|".join(sorted(FLAGS, key=len, reverse=True))
 _RULES: tuple[tuple[str, str], ...] = (
     # {'age': 'nominal'}, {'age': [lowest, .., highest]}
@@ -32,8 +34,9 @@ def in_words_of_the_command_line(message: str) -> str:
     message = re.sub(r"<(\w+)>", lambda found: FLAGS.get(found[1], found[0]), message)
     # Where the library has said both, one of them is left.
     message = re.sub(r"(--[\w-]+)((?: '[^']*')?(?: drops it)?) \(\1[^)]*\)", r"\1\2", message)
+    message = re.sub(rf"\((?:{_FIELD}), (--[\w-]+)\)", r"(\1)", message)
     message = re.sub(r"(--qi|--force) \(\1[^)]*\)", r"\1", message)
     message = re.sub(r"\bpass force \(--force\)", "add --force", message)
     message = message.replace("The 'source'", "The input").replace("The 'output'", "The output")
-    message = message.replace("or say format='csv'", "or say --from csv (--to csv for the output)")
+    message = message.replace("or pass format='csv'", "or pass --from csv (--to csv for the output)")
     return message.replace("shoal.methods() lists", "'shoal methods' lists").replace("; see shoal.Plan.", ".")

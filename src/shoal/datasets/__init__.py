@@ -2,6 +2,8 @@
 
 The generators, :func:`survey` and :func:`companies` need nothing but NumPy. :func:`load` reads benchmark tables
 that are not part of the package: from a folder of yours, or, when asked to, from their public source.
+
+To add a table, write a generator with a seed, or describe its public source in `_sources`.
 """
 
 from __future__ import annotations

@@ -45,6 +45,8 @@ class Dataset(NamedTuple):
         The public files that hold the records, in order.
     parse : callable
         ``parse(texts, columns)`` makes the (n, d) array of the texts behind `urls`.
+    licence : str
+        Terms of use.
     """
 
     title: str
@@ -54,6 +56,7 @@ class Dataset(NamedTuple):
     sha256: str
     urls: tuple[str, ...]
     parse: Callable[[Sequence[str], tuple[str, ...]], Array]
+    licence: str = "not stated at the source"
 
 
 def content_hash(data: Array) -> str:
@@ -142,6 +145,7 @@ def _raw(repository: str, commit: str, path: str) -> str:
 
 _SDC = ("francasino/SDC_datasets", "b988a009692cc26b71f789550c63869b85a83b5a")
 _CLOUD_URLS = (_raw("Smendoza37/Cloud", "4316fbe", "cloudData.csv"),)
+_UCI_LICENCE = "CC BY 4.0, according to the UCI Machine Learning Repository"
 _CLOUD_COLUMNS = tuple(f"x{i}" for i in range(1, 11))
 
 # fmt: off
@@ -206,6 +210,7 @@ DATASETS: dict[str, Dataset] = {
         sha256="321bd691d53d9c93d99654a25c1590ce60428e66acf554ce1a8d02682911d4ef",
         urls=_CLOUD_URLS,
         parse=partial(_cloud, second=False),
+        licence=_UCI_LICENCE,
     ),
     "cloud2": Dataset(
         title="UCI 'Cloud' (AVHRR images), database 2",
@@ -215,6 +220,7 @@ DATASETS: dict[str, Dataset] = {
         sha256="4229f4635e24100a9890d6bbc8206ce1e38b761be3959c5d442230065dfe0707",
         urls=_CLOUD_URLS,
         parse=partial(_cloud, second=True),
+        licence=_UCI_LICENCE,
     ),
     "adult": Dataset(
         title="UCI 'Adult', adult.data followed by adult.test: age, education-num, hours-per-week",
@@ -227,6 +233,7 @@ DATASETS: dict[str, Dataset] = {
             _raw("uknowwho/pafer", "2156a51", "adult.test"),
         ),
         parse=partial(by_position, positions=(0, 4, 12), width=15),
+        licence=_UCI_LICENCE,
     ),
     "creditcard": Dataset(
         title="UCI 'Default of credit card clients', all columns but ID",
@@ -236,6 +243,7 @@ DATASETS: dict[str, Dataset] = {
         sha256="9c3c9ae60f343b5fba1102e0f539176c277cfd1065702542e5890fd4cf9f2f79",
         urls=(_raw("nbgraham/SL-Loan-Default", "444f8d1", "UCI_Credit_Card.csv"),),
         parse=by_header,
+        licence=_UCI_LICENCE,
     ),
     "covtype": Dataset(
         title="UCI 'Covertype', a sample of 20000 of 581012 records, the 10 quantitative columns",
@@ -245,5 +253,6 @@ DATASETS: dict[str, Dataset] = {
         sha256="52143861ccd794643bdedc3ab0a90a50f484245c0a540611fde1464f3e118761",
         urls=(_raw("masonblier/fluxml-covtype", "b5d4c6e0e19bfb1e54ccb9ff8e439691e12eaecf", "covtype-min.data"),),
         parse=partial(by_position, positions=tuple(range(10)), width=55),
+        licence=_UCI_LICENCE,
     ),
 }

@@ -17,6 +17,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import logging
 import os
 import zlib
 from pathlib import Path
@@ -27,6 +28,8 @@ from shoal.datasets.tables import Table
 from shoal.errors import DatasetNotFoundError, OptionError, near_names
 
 __all__ = ["load", "names"]
+
+log = logging.getLogger("shoal")
 
 
 def names() -> tuple[str, ...]:
@@ -60,7 +63,8 @@ def load(name: str, *, data_home: str | os.PathLike[str] | None = None, download
     download : bool, default False
         Whether a table that was not found is fetched from its public source, checked, and kept in
         `data_home` or in the cache. Only the columns above are kept. A file that is there is never
-        overwritten, not even a wrong one.
+        overwritten, not even a wrong one. What is fetched (the table, its licence, the addresses and the
+        number of bytes) and where it is kept is logged at level ``INFO`` under the name ``shoal``.
 
     Returns
     -------
@@ -162,8 +166,9 @@ def _read(name: str, dataset: Dataset, path: Path) -> Array:
 
 
 def _fetched(name: str, dataset: Dataset) -> Array:
+    log.info("fetching the table %r: %s; licence: %s", name, dataset.title, dataset.licence)
     try:
-        texts = [_text(fetch(url)) for url in dataset.urls]
+        texts = [_text(_logged(url, fetch(url))) for url in dataset.urls]
         return verified(dataset.parse(texts, dataset.columns), dataset)
     except (TransferError, WrongContentError) as error:
         reason = str(error)
@@ -174,6 +179,11 @@ def _fetched(name: str, dataset: Dataset) -> Array:
     )
 
 
+def _logged(url: str, content: bytes) -> bytes:
+    log.info("fetched %d bytes from %s", len(content), url)
+    return content
+
+
 def _keep(name: str, dataset: Dataset, data: Array, folder: Path) -> None:
     lines = io.StringIO()
     writer = csv.writer(lines, lineterminator="\n")
@@ -182,14 +192,16 @@ def _keep(name: str, dataset: Dataset, data: Array, folder: Path) -> None:
     writer.writerows([repr(x).removesuffix(".0") for x in row] for row in data.tolist())
     # mtime=0: the same table is the same file, whenever it was fetched.
     content = gzip.compress(lines.getvalue().encode(), mtime=0)
+    path = folder / dataset.file
     try:
-        write_whole(folder / dataset.file, content)
+        write_whole(path, content)
     except OSError as error:
         raise DatasetNotFoundError(
             f"The folder {folder} must be one that files can be written to, to keep {name!r}. "
             f"Got {type(error).__name__}; nothing was kept.",
             "name another folder with data_home.",
         ) from error
+    log.info("kept the table %r in %s, %d bytes", name, path, len(content))
 
 
 def _text(content: bytes) -> str:

@@ -1,7 +1,9 @@
-"""Tables in and out: files, compressed files, spreadsheets, files of statistics packages, databases.
+"""Reading and writing tables: text files, Parquet, spreadsheets, files of statistics packages, databases.
 
-:func:`read` gives a :class:`Source`; :func:`write` writes beside, re-reads what lies on the disk, has it
-checked, and only then gives it its name. Packages are loaded when a format that needs them is used.
+:func:`read` returns a :class:`Source`. :func:`write` writes a draft beside the target, reads it back, has it checked,
+and only then gives it the name of the target. Optional packages are imported when a format needs them.
+
+To add a format, write a module with ``read`` and ``write`` and one line in `formats`.
 """
 
 from __future__ import annotations

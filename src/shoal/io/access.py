@@ -1,11 +1,11 @@
-"""The two doors: :func:`read` and :func:`write`."""
+"""The entry points of the package: :func:`read` and :func:`write`."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from importlib import import_module
@@ -14,6 +14,7 @@ from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, OptionError, ShoalError
+from shoal.io.database import Check
 from shoal.io.files import cannot_write, checked_input, checked_target, draft, stamp
 from shoal.io.formats import FORMATS, Format, Place, locate
 from shoal.io.source import Reading, Source, Writing, Written
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["read", "write"]
-
-Check = Callable[[Source], None]
 
 
 def read(
@@ -45,19 +44,19 @@ def read(
     Parameters
     ----------
     source : path or address
-        A file whose suffix says its format, ``sqlite:///people.db``, ``duckdb:///people.duckdb``,
+        A file whose suffix gives its format, ``sqlite:///people.db``, ``duckdb:///people.duckdb``,
         ``postgresql://user@host/database``, or ``-`` for CSV from standard input.
     format : str, optional
-        The format, where the suffix does not say it.
+        The format, if the suffix does not give it.
     table, query : str, optional
-        What to read from a database: a table (``schema.table``; ``"odd.name"`` in double quotes) or what a
-        query gives. The query can change nothing. Without either, a database must have one table.
+        What to read from a database: a table (``schema.table``; names with dots in double quotes, ``"odd.name"``) or
+        the result of a query, which cannot change anything. With neither, the database must have exactly one table.
     sheet : str or int, optional
-        The name or position (from 0) of the sheet of a workbook. Default is the first.
+        The name or position (from 0) of the sheet of a workbook. By default the first.
     delimiter, encoding, decimal, quote : str, optional
-        Of a CSV file. Default is what the file looks like. ``quote=''`` means that there is no quoting.
+        The dialect of a CSV file; whatever is not given is detected. ``quote=''`` means that there is no quoting.
     progress : callable, optional
-        Is given the fraction that is done.
+        Called with the fraction done, from 0 to 1.
 
     Returns
     -------
@@ -70,8 +69,8 @@ def read(
     if place.format.database:
         if place.path is not None:
             checked_input(place.path)
-        found: Source = _module(place.format).read(place, table=table, query=query, progress=report)
-        return found
+        result: Source = _module(place.format).read(place, table=table, query=query, progress=report)
+        return result
     with _on_disk(place) as path:
         options: dict[str, Any] = {**csv_options, "sheet": sheet, "progress": report}
         name = "standard input" if place.standard else str(place.path)
@@ -89,32 +88,32 @@ def write(
     force: bool = False,
     progress: Progress | None = None,
 ) -> Written:
-    """Write a table to a file or a database, whole or not at all.
+    """Write a table to a file or a database, completely or not at all.
 
-    The table is written beside the target, read again from the disk, compared with what was to be written
-    and handed to `check`; only then it gets its name. In a database the same happens within one transaction.
-    Whatever goes wrong, and whenever, the target is as it was before.
+    The table is written beside the target, read back from the disk, compared with what should have been written, and
+    passed to `check`. Only then does it get the name of the target. In a database, all of this happens in one
+    transaction. If anything goes wrong, the target stays as it was.
 
     Parameters
     ----------
     table : pyarrow.Table
         The table.
     target : path or address
-        As for :func:`read`; ``-`` is CSV to standard output. A symbolic link stays: the file that it points
-        to is written.
+        As for :func:`read`; ``-`` is CSV to standard output. A symbolic link is kept, and the file that it points to
+        is written.
     like : Source, optional
-        What the table came from: dialect, encoding, labels and compression are taken from there, as far as
-        the format of the target has them.
+        The source of the table. Its dialect, encoding, labels and compression are used as far as the format of the
+        target has them.
     check : callable, optional
-        Is given the :class:`Source` that was read again; an exception of it stops everything.
+        Called with the :class:`Source` that was read back; if it raises an exception, nothing is written.
     format : str, optional
-        The format, where the suffix does not say it.
+        The format, if the suffix does not give it.
     name_of_table : str, optional
-        The table of a database. Default for SQLite and DuckDB is the name of the file.
+        The table of a database. For SQLite and DuckDB the default is the name of the file.
     force : bool, default False
-        Whether a file or a table that is there is replaced.
+        Whether to replace an existing file or table.
     progress : callable, optional
-        Is given the fraction that is done.
+        Called with the fraction done, from 0 to 1.
 
     Returns
     -------
@@ -123,14 +122,14 @@ def write(
     place = locate(target, format, "target")
     report = throttled(progress)
     if len(set(table.column_names)) != len(table.column_names) or "" in table.column_names:
-        raise DataError("The columns of a table that is written must have different, non-empty names. Got others.")
+        raise DataError(
+            "The columns of a table must have distinct, non-empty names. Got a name that is empty or repeated."
+        )
     checked = check if check is not None else _no_check
     if place.format.database:
         module = _module(place.format)
-        done: Written = module.write(
-            table, place, name=name_of_table, like=like, check=checked, force=force, progress=report
-        )
-        return done
+        written: Written = module.write(table, place, name=name_of_table, check=checked, force=force, progress=report)
+        return written
     if name_of_table is not None:
         raise OptionError(f"The 'name_of_table' must be given for databases only. Got it for {place.format.name}.")
     if place.standard:
@@ -153,7 +152,7 @@ def _to_file(
 
 
 def _written(table: pa.Table, job: Writing, check: Check) -> Written:
-    """Write a file, read it again, compare and check it."""
+    """Write a file, read it back, compare and check it."""
     report = job.progress
     module = _module(FORMATS[job.format])
     try:
@@ -162,7 +161,7 @@ def _written(table: pa.Table, job: Writing, check: Check) -> Written:
         raise cannot_write(Path(job.name), error) from None
     reading = Reading(job.path, job.format, job.name, job.suffix, job.compression, **expected.options)
     again = _read_file(replace(reading, progress=part(report, 0.5, 0.9)))
-    import_module("shoal.io.comparison").compare(expected.table, again.table, job.name)
+    import_module("shoal.io.comparison").require_same(expected.table, again.table, job.name)
     check(again)
     return Written(job.name, again.sha256, table.num_rows, os.stat(job.path).st_size, expected.notes)
 
@@ -170,14 +169,14 @@ def _written(table: pa.Table, job: Writing, check: Check) -> Written:
 def _read_file(job: Reading) -> Source:
     checked_input(job.path)
     before = stamp(job.path)
-    found: Source = _module(FORMATS[job.format]).read(job)
+    source: Source = _module(FORMATS[job.format]).read(job)
     if stamp(job.path) != before:
         raise DataError(f"The file {job.name} must not change while it is read. Got a change.", "read it again.")
-    return found
+    return source
 
 
 def _to_standard_output(table: pa.Table, place: Place, like: Source | None, check: Check, report: Progress) -> Written:
-    """Write to a nameless file first: nothing leaves before it was checked."""
+    """Write to an unnamed file first, so that nothing is sent before it is checked."""
     with TemporaryFile() as file:
         path = Path(f"/dev/fd/{file.fileno()}")
         job = Writing(path, place.format.name, "standard output", place.suffix, None, like, report)
@@ -193,7 +192,7 @@ def _to_standard_output(table: pa.Table, place: Place, like: Source | None, chec
 
 @contextmanager
 def _on_disk(place: Place) -> Iterator[Path]:
-    """Give a path that can be read more than once; a pipe is copied to a nameless file."""
+    """Yield a path that can be read more than once; a pipe is copied to an unnamed file."""
     if place.path is not None and not place.path.is_fifo():
         yield place.path
         return
@@ -207,19 +206,19 @@ def _on_disk(place: Place) -> Iterator[Path]:
         yield Path(f"/dev/fd/{file.fileno()}")
 
 
-def _refuse_foreign_options(found: Format, sql: dict[str, Any], sheet: dict[str, Any], csv: dict[str, Any]) -> None:
-    """Refuse what was said and would be ignored."""
+def _refuse_foreign_options(format: Format, sql: dict[str, Any], sheet: dict[str, Any], csv: dict[str, Any]) -> None:
+    """Refuse options that the format would ignore."""
     foreign = [
-        *((option, "databases") for option in sql if sql[option] is not None and not found.database),
-        *((option, "workbooks") for option in sheet if sheet[option] is not None and found.name != "excel"),
-        *((option, "CSV files") for option in csv if csv[option] is not None and found.name != "csv"),
+        *((option, "databases") for option in sql if sql[option] is not None and not format.database),
+        *((option, "workbooks") for option in sheet if sheet[option] is not None and format.name != "excel"),
+        *((option, "CSV files") for option in csv if csv[option] is not None and format.name != "csv"),
     ]
-    for option, what in foreign:
+    for option, formats in foreign:
         raise OptionError(
-            f"The {option!r} option of read must be given for {what} only. Got the format {found.name!r}."
+            f"The {option!r} option of read must be given for {formats} only. Got the format {format.name!r}."
         )
     if sql["table"] is not None and sql["query"] is not None:
-        raise OptionError("Only one of 'table' and 'query' must be given to read. Got both.")
+        raise OptionError("At most one of 'table' and 'query' must be given to read. Got both.")
 
 
 def _no_check(_: Source) -> None:
@@ -230,4 +229,4 @@ def _module(format: Format) -> Any:
     try:
         return import_module(format.module)
     except ImportError as error:
-        raise ShoalError(f"The format {format.name!r} needs a package that is not there: {error.name}.") from None
+        raise ShoalError(f"The format {format.name!r} needs a package that is not installed: {error.name}.") from None

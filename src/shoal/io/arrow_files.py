@@ -1,4 +1,4 @@
-"""Parquet and Arrow IPC: every type, the metadata of schema and columns, and the compression of Parquet are kept."""
+"""Parquet and Arrow IPC files. All types, all metadata and the compression of Parquet are kept."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def read(job: Reading) -> Source:
             table = _arrow(job)
         table.validate()
     except (pa.ArrowException, OSError, ValueError):
-        # Arrow may quote the file in its message: it stays here.
+        # Not passed on: Arrow's message may quote the file.
         raise DataError(
-            f"The file {job.name} must be a whole {job.format} file. Got one that is damaged or of another format.",
-            "if it is of another format, say which with format=.",
+            f"The file {job.name} must be a complete {job.format} file. Got one that is damaged or of another format.",
+            "if it is of another format, name it with format=.",
         ) from None
     if len(set(table.column_names)) != table.num_columns:
         raise DataError(f"The columns of {job.name} must have different names. Got a name twice.")

@@ -1,7 +1,7 @@
-"""How a CSV file is written down, found out from its first lines.
+"""Detecting the dialect of a CSV file from its first lines.
 
-Detection looks at a sample only, is said to the user, and can be overruled. What it takes for the dialect is
-then held against the whole file: a row with another number of fields is refused, never bent.
+Detection looks at a sample only. Its result is reported to the user, who can overrule it, and is checked against the
+whole file: a row with a different number of fields is refused, not repaired.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["DELIMITERS", "Field", "byte_order_mark", "codec", "detect", "records
 DELIMITERS = (",", ";", "\t", "|")
 SAMPLE = 2**16  # characters
 _BOMS = (
-    # UTF-32 before UTF-16: the mark of the one begins with the mark of the other.
+    # UTF-32 before UTF-16: the little-endian mark of the former begins with that of the latter.
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),
     (codecs.BOM_UTF32_BE, "utf-32-be"),
@@ -43,24 +43,24 @@ def byte_order_mark(start: bytes) -> str | None:
 
 
 def codec(name: str) -> str:
-    """Return the proper name of an encoding, or refuse it."""
+    """Return the canonical name of an encoding, or refuse it."""
     try:
-        found = codecs.lookup(name)
-        "".encode(found.name)
+        known = codecs.lookup(name)
+        "".encode(known.name)
     except (LookupError, TypeError, ValueError):
         raise OptionError(
             f"The 'encoding' option must be the name of a text encoding. Got {name!r}.",
             "for example utf-8, utf-16, cp1252 or latin-1.",
         ) from None
-    # The mark itself is looked for in every encoding, so that these two differ in nothing else.
-    return {"utf-8-sig": "utf-8"}.get(found.name, found.name)
+    # A byte order mark is looked for in every encoding, so these two do not differ.
+    return {"utf-8-sig": "utf-8"}.get(known.name, known.name)
 
 
 def records(text: str, delimiter: str, quote: str) -> Iterator[tuple[list[Field], str]]:
-    """Yield the records of `text` with the line end of each; a record cut off by the end of the text has ''.
+    """Yield each record of `text` with its line end, which is '' for a record that the end of the text cuts off.
 
-    The rules are those of Python's csv module and of Arrow: a quote counts at the start of a field only, two
-    quotes inside stand for one, and what follows the closing quote is added as it is.
+    The rules are those of Python's csv module and of Arrow: a quote counts only at the start of a field, two quotes
+    inside a field stand for one, and whatever follows the closing quote is appended as it is.
     """
     d, q = re.escape(delimiter), re.escape(quote)
     plain = rf"(?P<plain>[^{d}\r\n]*)"
@@ -90,13 +90,13 @@ def detect(text: str, whole: bool, encoding: str, bom: bool, *, delimiter: str |
     whole : bool
         Whether it is the whole file.
     encoding, bom
-        What is known already.
+        The encoding, and whether the file has a byte order mark.
     delimiter, quote : str, optional
-        What the user has said.
+        As given by the user; detected if None.
     """
     text = text.lstrip("\r\n")
     if not text:
-        raise DataError("A CSV file must begin with a line of column names. Got nothing but empty lines.")
+        raise DataError("A CSV file must begin with a line of column names. Got only empty lines.")
     quote = _quote(text) if quote is None else quote
     if delimiter is None:
         scores = [(_score(text, whole, d, quote), -rank) for rank, d in enumerate(DELIMITERS)]
@@ -113,14 +113,14 @@ def detect(text: str, whole: bool, encoding: str, bom: bool, *, delimiter: str |
         quoting="all" if quote and fields and all(field.quoted for field in fields) else "needed",
         encoding=encoding,
         bom=bom,
-        # The commonest; mixed line ends are read, and written as one.
+        # The most frequent: mixed line ends can be read, but only one is written.
         newline=max(("\n", "\r\n", "\r"), key=ends.count),
         decimal="," if delimiter != "," and commas > points else ".",
     )
 
 
 def _quote(text: str) -> str:
-    """Return the quote: ' where the whole header is written so, else the usual one."""
+    """Return the quote: an apostrophe if all names of the header are in apostrophes, else a double quote."""
     header = re.split(r"[\r\n]", text, maxsplit=1)[0]
     names = re.split(r"[,;\t|]", header)
     apostrophes = all(len(name) > 1 and name[0] == name[-1] == "'" for name in names)
@@ -128,13 +128,13 @@ def _quote(text: str) -> str:
 
 
 def _complete(text: str, whole: bool, delimiter: str, quote: str) -> list[tuple[list[Field], str]]:
-    found = list(records(text, delimiter, quote))
+    sample = list(records(text, delimiter, quote))
     # The last record of a sample may be cut anywhere, even inside a line end.
-    return found if whole or len(found) == 1 else found[:-1]
+    return sample if whole or len(sample) == 1 else sample[:-1]
 
 
 def _score(text: str, whole: bool, delimiter: str, quote: str) -> tuple[float, int]:
-    """Return how well a delimiter explains the sample: share of records as long as the header, then the length."""
+    """Return how well a delimiter fits: the share of records that are as long as the header, then that length."""
     lengths = [len(record) for record, _ in _complete(text, whole, delimiter, quote) if record != [("", False)]]
     if lengths[0] == 1:
         return 0.0, 1

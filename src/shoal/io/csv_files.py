@@ -1,7 +1,7 @@
-"""CSV: every field as the text that is written, read by Arrow, checked by us.
+"""Reading CSV: Arrow parses the file, every field stays the text that was written, and what Arrow lets pass is checked.
 
-A null is an empty field without quotes; ``""`` is an empty text. Rows of another length than the header, names
-that are empty or occur twice, NUL characters and quotes that are never closed are refused with their line.
+A null is an empty field without quotes; ``""`` is an empty text. Rows that are not as long as the header, empty or
+repeated names, NUL characters and quotes that are never closed are refused, with their line where there is one.
 """
 
 from __future__ import annotations
@@ -35,29 +35,29 @@ _DELIMITERS = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "bar"}
 def read(job: Reading) -> Source:
     """Read a CSV file, compressed or not."""
     _check_options(job)
-    with _damage_said(job):
+    with _damage_reported(job):
         tried, declared = encodings(job.path, job.compression)
     if job.encoding is not None:
         given = codec(job.encoding)
-        # "utf-16" alone means that a mark says which half of a character comes first.
+        # Plain "utf-16" leaves the byte order to the byte order mark.
         declared = declared and tried[0].startswith(given)
         if not declared:
             tried = ({"utf-16": "utf-16-le", "utf-32": "utf-32-le"}.get(given, given),)
     for encoding in tried:
         try:
-            with _damage_said(job):
+            with _damage_reported(job):
                 return _read_as(job, encoding, declared)
         except UndecodableError:
             continue
         except NulError:
             raise DataError(
                 f"The CSV file {job.name} must not have NUL characters. Got at least one.",
-                "if it is written in UTF-16 without a byte order mark, pass encoding='utf-16-le'; "
+                "if it is in UTF-16 without a byte order mark, pass encoding='utf-16-le'; "
                 "if it is a file of another format, pass format=.",
             ) from None
     raise DataError(
-        f"The CSV file {job.name} must be written in the encoding {tried[0]}. Got bytes that it does not have.",
-        "pass the encoding that the file was written in, for example encoding='cp1252'.",
+        f"The CSV file {job.name} must be in the encoding {tried[0]}. Got bytes that are not valid in it.",
+        "pass the encoding of the file, for example encoding='cp1252'.",
     )
 
 
@@ -81,12 +81,12 @@ def _check_options(job: Reading) -> None:
 
 
 @contextmanager
-def _damage_said(job: Reading) -> Iterator[None]:
+def _damage_reported(job: Reading) -> Iterator[None]:
     try:
         yield
     except OSError:
         what = f"compressed with {job.compression}" if job.compression else "readable to its end"
-        raise DataError(f"The CSV file {job.name} must be whole and {what}. Got a damaged file.") from None
+        raise DataError(f"The CSV file {job.name} must be complete and {what}. Got a damaged file.") from None
 
 
 def _read_as(job: Reading, encoding: str, declared: bool) -> Source:
@@ -103,7 +103,7 @@ def _read_as(job: Reading, encoding: str, declared: bool) -> Source:
 
 
 def _sample(job: Reading, encoding: str) -> tuple[str, bool]:
-    """Return the beginning of the file and whether it is all of it; at least one record."""
+    """Return the beginning of the file, at least one record, and whether that is the whole file."""
     size = SAMPLE
     while True:
         with CsvStream(job.path, job.compression, encoding) as stream:
@@ -120,7 +120,7 @@ def _sample(job: Reading, encoding: str) -> tuple[str, bool]:
 
 
 def _parsed(job: Reading, dialect: Dialect, columns: int) -> tuple[pa.Table, CsvStream, int]:
-    """Return the table, the stream it came from, closed but with its findings, and the size of its blocks."""
+    """Return the table, the stream it was read from (closed), and the block size."""
     import pyarrow as pa
 
     block = _BLOCK
@@ -130,7 +130,7 @@ def _parsed(job: Reading, dialect: Dialect, columns: int) -> tuple[pa.Table, Csv
                 table = _by_arrow(stream, dialect, columns, block)
                 stream.finish()
             except pa.ArrowInvalid as error:
-                # Arrow's message quotes the row: it stays here.
+                # Not passed on: Arrow's message quotes the row.
                 if "straddling" in str(error) and block < _LARGEST:
                     block = min(block * 8, _LARGEST)
                     continue
@@ -147,7 +147,7 @@ def _by_arrow(stream: CsvStream, dialect: Dialect, columns: int, block: int, ski
     import pyarrow as pa
     import pyarrow.csv as pc
 
-    # The header is read as a row: so it follows the rules of all rows.
+    # The header is read as a row, so that it is parsed like any other.
     names = [str(i) for i in range(columns)]
     options = pc.ReadOptions(block_size=block, column_names=names)
     parse = pc.ParseOptions(
@@ -158,7 +158,7 @@ def _by_arrow(stream: CsvStream, dialect: Dialect, columns: int, block: int, ski
         ignore_empty_lines=skip_empty and columns > 1,
     )
     convert = pc.ConvertOptions(
-        check_utf8=False,  # the stream has seen to it
+        check_utf8=False,  # the stream has checked it
         column_types=dict.fromkeys(names, pa.string()),
         null_values=[""],
         strings_can_be_null=True,
@@ -171,10 +171,10 @@ def _check_names(job: Reading, names: list[str | None]) -> None:
     empty = [str(position) for position, name in enumerate(names, 1) if not name]
     twice = [repr(name) for name, count in Counter(names).items() if name and count > 1]
     if empty or twice:
-        found = f"no name for column {', '.join(empty)}" if empty else f"{', '.join(twice)} more than once"
+        fault = f"no name for column {', '.join(empty)}" if empty else f"{', '.join(twice)} more than once"
         raise DataError(
-            f"The first line of {job.name} must give every column a name of its own. Got {found}.",
-            "add a line of column names, or name the delimiter if it was taken for another one.",
+            f"The first line of {job.name} must give every column a name of its own. Got {fault}.",
+            "add a line of column names, or pass the delimiter if it was detected wrongly.",
         )
 
 
@@ -196,13 +196,13 @@ def _faulty_row(job: Reading, dialect: Dialect, columns: int) -> DataError:
             return DataError(f"The CSV file {job.name} must be one that can be parsed. Got a field that is too large.")
     if swallowed:
         return DataError(
-            f"Every quote in {job.name} must be closed. Got one in the row that begins in line {line} that is not.",
+            f"Every quote in {job.name} must be closed. Got an open one in the row that begins in line {line}.",
             "close it, or pass quote='' if the file has no quoting.",
         )
     return DataError(
         f"Every row of {job.name} must have {columns} fields, as the first line has. Got {length} in line {line} "
         f"(delimiter: {_DELIMITERS.get(dialect.delimiter, dialect.delimiter)}).",
-        "quote fields that contain the delimiter, or pass the delimiter if another one was meant.",
+        "quote fields that contain the delimiter, or pass the delimiter if it was detected wrongly.",
     )
 
 
@@ -222,19 +222,19 @@ def _empty_lines(job: Reading, dialect: Dialect, columns: int, block: int, rows:
 
 
 def _notes(job: Reading, dialect: Dialect, table: pa.Table) -> list[str]:
-    def said(option: object) -> str:
+    def origin(option: object) -> str:
         return "given" if option is not None else "detected"
 
     guess = dialect.encoding not in ("utf-8", "ascii") and not dialect.bom and job.encoding is None
-    how = "a guess: the file is not UTF-8" if guess else said(job.encoding)
+    how = "a guess: the file is not UTF-8" if guess else origin(job.encoding)
     notes = [
-        f"delimiter: {_DELIMITERS.get(dialect.delimiter, dialect.delimiter)} ({said(job.delimiter)})",
+        f"delimiter: {_DELIMITERS.get(dialect.delimiter, dialect.delimiter)} ({origin(job.delimiter)})",
         f"encoding: {dialect.encoding}{' with byte order mark' if dialect.bom else ''} ({how})",
         f"line ends: {_NEWLINES[dialect.newline]} (detected)",
-        f"decimal mark: {dialect.decimal} ({said(job.decimal)})",
+        f"decimal mark: {dialect.decimal} ({origin(job.decimal)})",
     ]
     if dialect.quote != '"':
-        notes.append(f"quotes: {dialect.quote or 'none'} ({said(job.quote)})")
+        notes.append(f"quotes: {dialect.quote or 'none'} ({origin(job.quote)})")
     if table.num_columns == 1 and (missing := table.column(0).null_count):
         notes.append(f"empty lines: {missing} read as missing values")
     return notes

@@ -1,7 +1,7 @@
-"""The bytes of a CSV file on their way to the parser: hashed, decompressed, brought to UTF-8, looked over.
+"""The bytes of a CSV file on their way to the parser: hashed, decompressed, converted to UTF-8, checked.
 
-After the last byte comes one more row, the end mark. A quote that is never closed would swallow the rest of
-the file without a word from the parser; it swallows the mark too, and so it is noticed.
+One more row follows the last one: the end mark. A quote that is never closed makes the parser take the rest of the file
+for one field without any error. It takes the end mark too, which is how the open quote is detected.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ __all__ = ["CsvStream", "NulError", "UndecodableError", "opened_raw"]
 
 
 class UndecodableError(Exception):
-    """The file is not written in the encoding."""
+    """The file is not in this encoding."""
 
 
 class NulError(Exception):
-    """The file has a NUL character in it."""
+    """The file contains a NUL character."""
 
 
 class Hashed(io.RawIOBase):
@@ -58,7 +58,7 @@ class Hashed(io.RawIOBase):
 
 
 def opened_raw(hashed: Hashed, compression: str | None) -> Any:
-    """Return a readable of the decompressed bytes."""
+    """Return a stream of the decompressed bytes."""
     if compression is None:
         return hashed
     import pyarrow as pa
@@ -76,9 +76,9 @@ class CsvStream(io.RawIOBase):
     compression : {'gzip', 'zstd'}, optional
         How it is compressed.
     encoding : str
-        The encoding to decode; an error raises UndecodableError.
+        The encoding of the file; bytes that are not valid in it raise UndecodableError.
     columns : int, default 0
-        Number of fields of the end mark; 0 for none.
+        Number of fields of the end mark; 0 for no end mark.
     delimiter : str
         Between the fields of the end mark.
     """
@@ -118,7 +118,7 @@ class CsvStream(io.RawIOBase):
         return result
 
     def readinto(self, buffer: Any) -> int:
-        """Fill `buffer`, for those who wrap this stream."""
+        """Fill `buffer`, as `io.BufferedReader` expects."""
         chunk = self.read(len(buffer))
         buffer[: len(chunk)] = chunk
         return len(chunk)
@@ -130,7 +130,7 @@ class CsvStream(io.RawIOBase):
             if not self._utf8:
                 chunk = text.encode()
             else:
-                # The parser gets the bytes as they are; the decoder is here to refuse what is not UTF-8.
+                # The parser gets the bytes as they are; they are decoded only to refuse what is not UTF-8.
                 chunk = raw
         except UnicodeError:
             raise UndecodableError from None
@@ -138,7 +138,7 @@ class CsvStream(io.RawIOBase):
             self._started = True
             chunk = chunk.removeprefix(codecs.BOM_UTF8)
             if self._end and chunk.startswith(codecs.BOM_UTF8):
-                # A second one is text; Arrow would take it for the mark and drop it.
+                # A second mark is text; without the first, Arrow would drop it.
                 chunk = codecs.BOM_UTF8 + chunk
         if b"\0" in chunk:
             raise NulError
@@ -159,8 +159,8 @@ class CsvStream(io.RawIOBase):
         self._last = chunk[-1:]
 
     def finish(self) -> None:
-        """Read what is left, so that `sha256` is that of all bytes on the disk."""
-        while self._hashed.read(2**20):  # what a decompressor leaves after the end of its data
+        """Read the rest, so that `sha256` covers all bytes of the file."""
+        while self._hashed.read(2**20):  # bytes after the end of the compressed data
             pass
         self.sha256 = self._hashed.digest.hexdigest()
 
@@ -180,6 +180,6 @@ def first_bytes(path: Path, compression: str | None) -> bytes:
 
 
 def encodings(path: Path, compression: str | None) -> tuple[tuple[str, ...], bool]:
-    """Return the encodings to try in order, and whether the file declares its own by a byte order mark."""
+    """Return the encodings to try, in order, and whether a byte order mark declares the only one."""
     declared = byte_order_mark(first_bytes(path, compression))
     return ((declared,), True) if declared else (("utf-8", "cp1252", "latin-1"), False)

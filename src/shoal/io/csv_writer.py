@@ -1,7 +1,7 @@
-"""CSV: a table written so that reading it gives the same texts and the same nulls.
+"""Writing CSV so that reading it back gives the same texts and the same nulls.
 
-The lines of a batch are joined inside Arrow, and the buffer of the joined column is the text of the file: no
-value passes through Python.
+Arrow joins the lines of a batch, and the buffer of the joined column is the text of the file. No value becomes a Python
+object.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def _through(file: IO[bytes], compression: str | None, fill: Any) -> None:
     if compression == "gzip":
         import gzip
 
-        # Neither time nor name: the same table is the same file. Level 6 as gzip itself has it.
+        # Without time and name, so that equal tables give equal files. Level 6 is gzip's default.
         with gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=file, mtime=0) as packed:
             fill(packed)
     elif compression == "zstd":
@@ -93,7 +93,7 @@ def _through(file: IO[bytes], compression: str | None, fill: Any) -> None:
 
 
 class _Whole:
-    """A raw file whose write writes all of it."""
+    """A raw file whose `write` does not stop before all bytes are written."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -165,7 +165,7 @@ def _quoted(column: Any, dialect: Dialect, name: str) -> Any:
     special = dialect.delimiter + "\r\n" + (dialect.quote or "")
     empty = pc.equal(pc.binary_length(column), 0)
     data = column.buffers()[2]
-    # Most columns have no special character at all, and four looks at a buffer are cheaper than a look at each text.
+    # Most columns have no special character at all, and searching the buffer is cheaper than searching each text.
     content = b"" if data is None else memoryview(data).tobytes()
     if dialect.quoting == "all":
         needs = pc.is_valid(column)
@@ -185,7 +185,7 @@ def _quoted(column: Any, dialect: Dialect, name: str) -> Any:
 
 
 def _unwritable(batch: Any, encoding: str, done: int, name: str) -> ShoalError:
-    """Return the error for text that the encoding does not have, with its column."""
+    """Return the error for text that cannot be encoded, with its column."""
     for column, label in zip(batch.columns, batch.schema.names, strict=True):
         for row, text in enumerate(column.to_pylist(), done + 1):
             try:
@@ -193,7 +193,7 @@ def _unwritable(batch: Any, encoding: str, done: int, name: str) -> ShoalError:
             except UnicodeEncodeError:
                 where = f"column {label!r}, row {row}" if done or batch.schema.names[0] != "0" else "a column name"
                 return DataError(
-                    f"Every text of {name} must be one that the encoding {encoding} has. Got another one in {where}.",
-                    "write UTF-8, for example by naming that encoding when reading.",
+                    f"Every text of {name} must be encodable in {encoding}. Got other characters in {where}.",
+                    "write UTF-8, for example by passing that encoding when reading.",
                 )
-    return DataError(f"Every text of {name} must be one that the encoding {encoding} has. Got another one.")
+    return DataError(f"Every text of {name} must be encodable in {encoding}. Got other characters.")

@@ -1,7 +1,7 @@
-"""Workbooks: one sheet is one table, its first row the names of the columns.
+"""Excel workbooks: one sheet is one table, and its first row has the names of the columns.
 
-Of formulas the last computed values are read. A workbook knows neither empty texts nor whole numbers beyond
-2**53 nor time zones; what cannot be kept is refused or noted.
+Formulas are read as their last computed values. A workbook has neither empty texts nor integers beyond 2**53 nor time
+zones; what cannot be kept is refused or noted.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def read(job: Reading) -> Source:
         notes.append(f"empty rows: {rows_before - len(body)} at the end left out")
     if any(value is not None for row in body for value in row[width:]):
         raise DataError(
-            f"Every column of {job.name} must have a name in the first row. Got values beside the last name."
+            f"Every column of {job.name} must have a name in the first row. Got values to the right of the last name."
         )
     columns = [column([row[i] if i < len(row) else None for row in body], name, notes) for i, name in enumerate(names)]
     job.progress(1.0)
@@ -63,11 +63,11 @@ def read(job: Reading) -> Source:
 
 
 def _rows(job: Reading, values_only: bool) -> tuple[list[list[Any]], str, list[tuple[int, int]], int]:
-    """Return the values of a sheet, its title, where formulas stand, and the number of error cells."""
+    """Return the values of a sheet, its title, the positions of formulas, and the number of cells with errors."""
     openpyxl = needed("openpyxl", "excel", "Excel workbooks")
     formulas, errors, rows = [], 0, []
     try:
-        # The file itself, not its path: openpyxl goes by the suffix, and a draft has none.
+        # The file, not its path: openpyxl looks at the suffix, and a draft has none.
         with (
             open(job.path, "rb") as file,
             closing(openpyxl.load_workbook(file, read_only=True, data_only=values_only, keep_links=False)) as book,
@@ -90,13 +90,13 @@ def _rows(job: Reading, values_only: bool) -> tuple[list[list[Any]], str, list[t
         raise
     except Exception:  # zipfile, XML and openpyxl's own errors have no common base
         raise DataError(
-            f"The file {job.name} must be a whole Excel workbook. Got one that is damaged or encrypted.",
+            f"The file {job.name} must be a complete Excel workbook. Got one that is damaged or encrypted.",
             "save it again as .xlsx without a password.",
         ) from None
 
 
 def _moment(value: Any, shown_as: str) -> Any:
-    """Return a date where the cell shows no time of day."""
+    """Return a date if the cell shows no time of day."""
     if isinstance(value, datetime.datetime) and "h" not in shown_as.lower() and value.time() == datetime.time():
         return value.date()
     return value
@@ -123,8 +123,8 @@ def _names(job: Reading, rows: list[list[Any]]) -> list[str]:
     names = ["" if value is None else str(value) for value in first]
     twice = [repr(name) for name, count in Counter(names).items() if name and count > 1]
     if not names or "" in names or twice:
-        found = "an empty sheet" if not names else f"{', '.join(twice)} twice" if twice else "a column without one"
-        raise DataError(f"The first row of {job.name} must give every column a name of its own. Got {found}.")
+        fault = "an empty sheet" if not names else f"{', '.join(twice)} twice" if twice else "a column without one"
+        raise DataError(f"The first row of {job.name} must give every column a name of its own. Got {fault}.")
     return names
 
 
@@ -135,7 +135,7 @@ def write(table: pa.Table, job: Writing) -> Expected:
     from openpyxl.utils.exceptions import IllegalCharacterError
 
     if job.suffix == ".xlsm":
-        raise OptionError("The target of a workbook must end in .xlsx. Got .xlsm, which is for macros.")
+        raise OptionError("The target of a workbook must end in .xlsx. Got .xlsm, the suffix of workbooks with macros.")
     if table.num_rows >= _ROWS or table.num_columns > _COLUMNS:
         raise DataError(
             f"An Excel sheet must have fewer than {_ROWS} rows and at most {_COLUMNS} columns. "
@@ -179,8 +179,8 @@ def write(table: pa.Table, job: Writing) -> Expected:
 
 
 def _clean(sheet: Any) -> None:
-    """Remove openpyxl's own temporary file, which after an error would stay until the end of the program."""
-    with suppress(Exception):  # after a proper end there is nothing left to do, and that is an error too
+    """Remove openpyxl's temporary file, which would otherwise stay after an error until the program ends."""
+    with suppress(Exception):  # if the sheet was saved, there is nothing to close, which openpyxl reports as an error
         sheet.close()
     with suppress(Exception):
         sheet._writer.cleanup()
@@ -201,7 +201,7 @@ def _fitting(table: pa.Table, notes: list[str]) -> pa.Table:
     for position, field in enumerate(table.schema):
         values, kind = table.column(position), field.type
         if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
-            raise DataError(f"A column must hold values that a workbook has. Got {field.name!r} of type {kind}.")
+            raise DataError(f"A column must have a type that a workbook can hold. Got {field.name!r} of type {kind}.")
         fitted = _fitted(values, field.name, notes)
         if fitted is not values:
             table = table.set_column(position, field.with_type(fitted.type), fitted)
@@ -218,7 +218,7 @@ def _fitted(values: Any, name: str, notes: list[str]) -> Any:
             raise DataError(f"A text in a workbook must have at most {_CHARACTERS} characters. Got more in {name!r}.")
         empty = pc.fill_null(pc.equal(values, ""), False)
         if pc.any(empty).as_py():
-            notes.append(f"column {name!r}: empty texts became missing values, which is all that Excel has")
+            notes.append(f"column {name!r}: empty texts became missing values, as Excel has no empty texts")
             return pc.if_else(empty, pa.scalar(None, kind), values)
     elif pa.types.is_integer(kind):
         if values.null_count < len(values):
@@ -246,7 +246,7 @@ def _fitted(values: Any, name: str, notes: list[str]) -> Any:
 
 
 def _sixteen_digits(values: Any, name: str, notes: list[str]) -> Any:
-    """Return numbers as openpyxl writes them: equal ones stay equal."""
+    """Return numbers rounded as openpyxl writes them, so that equal numbers stay equal."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -1,10 +1,10 @@
-"""Files on the disk: looked at before they are read, and written whole or not at all.
+"""Files on the disk: checked before they are read, and written completely or not at all.
 
-A file is written without a name (``O_TMPFILE``), so that a killed process leaves nothing behind, and gets its
-name when it has been checked. Where the system or the file system has no nameless files, a hidden one beside
-the target takes its place; it is removed on every exception.
+A file is written without a name (``O_TMPFILE``), so that a killed process leaves nothing behind, and gets its name once
+it has been checked. Where the system or the file system has no unnamed files, a hidden file beside the target is used
+instead; it is removed on every exception.
 
-A symbolic link as a target stays a link: the file it points to is the one that is written.
+A target that is a symbolic link stays one: the file that it points to is written.
 """
 
 from __future__ import annotations
@@ -25,40 +25,40 @@ __all__ = ["Draft", "cannot_write", "checked_input", "checked_target", "draft", 
 
 _CHUNK = 2**20
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-# What a file system without nameless files answers.
+# Errors of file systems without unnamed files.
 _NOT_HERE = {errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOENT, errno.ENOSYS}
-_COMPANIONS = ("-journal", "-wal", "-shm", ".wal")  # of a database
+_COMPANIONS = ("-journal", "-wal", "-shm", ".wal")  # suffixes of the files beside a database
 
 
 def checked_input(path: Path) -> None:
-    """Refuse what cannot be read as a file, with the reason."""
+    """Raise DataError, with the reason, unless the path is a file that can be read."""
     hint: str | None = "check the spelling of the path."
     try:
         status = os.stat(path)
         if stat.S_ISDIR(status.st_mode):
-            found, hint = "a folder", "name a file in it."
+            problem, hint = "a folder", "name a file in it."
         elif stat.S_ISREG(status.st_mode) and status.st_size == 0:
-            found, hint = "an empty file", None
+            problem, hint = "an empty file", None
         else:
             with open(path, "rb"):
                 return
     except FileNotFoundError:
-        found = "no such file"
+        problem = "no such file"
     except PermissionError:
-        found, hint = "a file that may not be read", "ask for the right to read it."
+        problem, hint = "a file without permission to read it", "ask for the permission."
     except (OSError, ValueError) as error:
-        found = f"an error of the system ({type(error).__name__})"
-    raise DataError(f"The input {path} must be a file that can be read. Got {found}.", hint)
+        problem = f"an error of the system ({type(error).__name__})"
+    raise DataError(f"The input {path} must be a file that can be read. Got {problem}.", hint)
 
 
 def stamp(path: Path) -> tuple[int, int, int]:
-    """Return what changes when a file does: its number, size and time."""
+    """Return the inode, size and modification time of a file: they change when the file does."""
     status = os.stat(path)
     return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def sha256_of(path: Path, progress: Progress = silent) -> str:
-    """Return the SHA-256 of the bytes of a file; takes a megabyte of memory whatever its size."""
+    """Return the SHA-256 of a file, read in chunks of a megabyte."""
     digest, done = hashlib.sha256(), 0
     size = max(os.stat(path).st_size, 1)
     with open(path, "rb", buffering=0) as file:
@@ -70,7 +70,7 @@ def sha256_of(path: Path, progress: Progress = silent) -> str:
 
 
 def checked_target(path: Path, force: bool) -> Path:
-    """Return the file that is to be written, links followed, or say why it cannot be."""
+    """Return the file to write, with links resolved; raise ShoalError, with the reason, if it cannot be written."""
     target = Path(os.path.realpath(path))
     try:
         status = os.stat(target)
@@ -80,8 +80,8 @@ def checked_target(path: Path, force: bool) -> Path:
         raise cannot_write(path, error) from None
     if status is not None:
         if not stat.S_ISREG(status.st_mode):
-            found = "a folder" if stat.S_ISDIR(status.st_mode) else "something that is not a file"
-            raise ShoalError(f"The output {path} must be the path of a file. Got {found}.")
+            actual = "a folder" if stat.S_ISDIR(status.st_mode) else "something that is not a file"
+            raise ShoalError(f"The output {path} must be the path of a file. Got {actual}.")
         if not force:
             raise exists(path)
     if not target.parent.is_dir():
@@ -93,7 +93,7 @@ def checked_target(path: Path, force: bool) -> Path:
 
 
 def exists(path: Path) -> ShoalError:
-    """Return the error for a target that is there already."""
+    """Return the error for a target that exists already."""
     return ShoalError(
         f"The output {path} must not be there yet. Got a file of that name; nothing was changed.",
         "name another file, or pass force (--force) to replace it.",
@@ -101,7 +101,7 @@ def exists(path: Path) -> ShoalError:
 
 
 def cannot_write(path: Path, error: OSError) -> ShoalError:
-    """Return the error for a failed write, without what the system may have quoted."""
+    """Return the error for a failed write, without the system's own message."""
     if error.errno in _FULL:
         return ShoalError(
             f"The output {path} must fit on the disk. Got a full disk or a limit on the size of files; "
@@ -122,14 +122,14 @@ class Draft:
         self.path = hidden or Path(f"/proc/self/fd/{descriptor}")
 
     def publish(self, force: bool) -> None:
-        """Make sure that everything is on the disk, then give the file its name in one step.
+        """Flush everything to the disk, then give the file its name in one step.
 
-        Without `force` a file that appeared meanwhile is never replaced: linking fails when the name is taken.
+        Without `force`, a file that has appeared in the meantime is never replaced: linking fails if the name is taken.
         """
         folder = os.open(self.target.parent, os.O_RDONLY)
         try:
             if self.hidden is not None:
-                # A database replaces or reopens its file; the bytes to be synced may not be behind our descriptor.
+                # A database may replace its file, so our descriptor need not lead to the bytes to flush.
                 with open(self.hidden, "rb") as file:
                     os.fsync(file.fileno())
             else:
@@ -147,11 +147,11 @@ class Draft:
             os.close(folder)
 
     def _link(self, name: str, folder: int) -> None:
-        # With a folder's descriptor Python calls linkat, which follows the link in /proc to the nameless file.
+        # With the descriptor of a folder Python calls linkat, which follows the link in /proc to the unnamed file.
         os.link(self.path, name, dst_dir_fd=folder, follow_symlinks=self.hidden is None)
 
     def _replace(self, folder: int) -> None:
-        # Who may read the old file may read the new one, and nobody else.
+        # The new file keeps the permissions of the old one.
         os.chmod(self.path, stat.S_IMODE(os.stat(self.target).st_mode))
         name = _hidden_name(self.target)
         self._link(name, folder)
@@ -163,7 +163,7 @@ class Draft:
             raise
 
     def discard(self) -> None:
-        """Close the file; without a name it is gone then."""
+        """Close the file, which deletes it if it has no name, and remove a hidden one."""
         with suppress(OSError):
             os.close(self.descriptor)
         if self.hidden is not None:
@@ -174,12 +174,12 @@ class Draft:
 
 @contextmanager
 def draft(target: Path, *, named: bool = False) -> Iterator[Draft]:
-    """Give a :class:`Draft` for `target`; whatever was not published is gone afterwards.
+    """Yield a :class:`Draft` for `target`; it is deleted afterwards unless it was published.
 
     Parameters
     ----------
     target : Path
-        Checked by :func:`checked_target`.
+        As returned by :func:`checked_target`.
     named : bool, default False
         Whether the draft needs a name of its own, as the files of databases do.
     """

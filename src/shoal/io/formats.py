@@ -1,4 +1,4 @@
-"""Which format a path, an address or a name of a format stands for."""
+"""The formats, and which of them a path or an address stands for."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["FORMATS", "Place", "locate", "needed"]
 
 
 class Format(NamedTuple):
-    """One way of keeping a table."""
+    """A file format or a kind of database."""
 
     name: str
     suffixes: tuple[str, ...]
@@ -47,7 +47,7 @@ _ALIASES = {"tsv": "csv", "xlsx": "excel", "feather": "arrow", "ipc": "arrow", "
 
 
 class Place(NamedTuple):
-    """Where a table lies or is to lie."""
+    """Where a table is read from or written to."""
 
     format: Format
     path: Path | None  # None for standard input and output and for a server
@@ -80,20 +80,20 @@ def locate(where: str | os.PathLike[str], format: str | None, option: str) -> Pl
     if wanted is None and suffix not in _SUFFIXES:
         raise OptionError(
             f"The {option!r} must have a known suffix, or the format must be given. Got the suffix {suffix!r}.",
-            f"the suffixes are {', '.join(_SUFFIXES)}, the first four also with .gz or .zst; or say format='csv'.",
+            f"the suffixes are {', '.join(_SUFFIXES)}, the first four also with .gz or .zst; or pass format='csv'.",
         )
-    found = wanted or FORMATS[_SUFFIXES[suffix]]
-    if found.name == "postgresql":
+    chosen = wanted or FORMATS[_SUFFIXES[suffix]]
+    if chosen.name == "postgresql":
         raise OptionError(
             f"The {option!r} of format 'postgresql' must be an address. Got a path.",
             "write postgresql://user@host/database.",
         )
-    if compression and found.name != "csv":
+    if compression and chosen.name != "csv":
         raise OptionError(
-            f"The {option!r} may be compressed with {path.suffix} for CSV only. Got the format {found.name!r}.",
-            "the other formats compress by themselves, or cannot.",
+            f"The {option!r} may be compressed with {path.suffix} for CSV only. Got the format {chosen.name!r}.",
+            "other formats have their own compression, or none.",
         )
-    return Place(found, path, None, suffix, compression)
+    return Place(chosen, path, None, suffix, compression)
 
 
 def _named(format: str | None) -> Format | None:
@@ -132,11 +132,11 @@ def _address(text: str, scheme: str, wanted: Format | None, option: str) -> Plac
 
 
 def needed(module: str, extra: str, what: str) -> ModuleType:
-    """Import a package that not everybody has installed, or say how to install it."""
+    """Import an optional package; raise ShoalError with the command that installs it if it is missing."""
     try:
         return import_module(module)
     except ImportError:
         raise ShoalError(
-            f"Working with {what} needs the package {module.split('.')[0]}. Got no such package on this machine.",
+            f"Working with {what} needs the package {module.split('.')[0]}. Got none: it is not installed.",
             f"pip install 'shoal[{extra}]'",
         ) from None

@@ -1,8 +1,8 @@
-"""Labels of variables and values, as files of statistics packages have them, kept in the metadata of columns.
+"""Labels of variables and values, from files of statistics packages, stored in the metadata of columns.
 
-A column's metadata holds under the key ``shoal`` a JSON object with ``label`` (of the variable), ``values`` (pairs
-of a value and its label), ``format``, ``measure`` and ``missing`` (values that the file declares missing). The
-schema's metadata holds the label of the file. Parquet and Arrow files keep them too.
+Under the key ``shoal``, the metadata of a column has a JSON object with ``label`` (of the variable), ``values`` (pairs
+of a value and its label), ``format``, ``measure`` and ``missing`` (values that the file declares missing). The metadata
+of the schema has the label of the file. Parquet and Arrow files keep them too.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def table_label(schema: pa.Schema, like: pa.Schema | None) -> str:
 
 def _parsed(metadata: dict[bytes, bytes] | None) -> dict[str, Any]:
     try:
-        found = json.loads((metadata or {}).get(KEY, b"{}"))
-    except ValueError:  # somebody else's key of that name
+        labels = json.loads((metadata or {}).get(KEY, b"{}"))
+    except ValueError:  # another program's key of that name
         return {}
-    return found if isinstance(found, dict) else {}
+    return labels if isinstance(labels, dict) else {}

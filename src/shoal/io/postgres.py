@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import closing, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, OptionError, ShoalError
+from shoal.io.database import Check, Database, check_names, no_rows
 from shoal.io.formats import Place, needed
 from shoal.io.source import Source, Written
-from shoal.io.sql import Address, Check, identifiers, no_such_table, only_table, quoted, replaced
-from shoal.io.typed import plain
+from shoal.io.sql import Address, identifiers, quoted
+from shoal.io.typed import microseconds, plain
 from shoal.progress import Progress
 
 if TYPE_CHECKING:
@@ -22,35 +23,13 @@ _ABOUT_NAMES = ("08", "0A", "25", "28", "2B", "3D", "3F", "42", "53", "55", "57"
 
 
 def read(place: Place, *, table: str | None, query: str | None, progress: Progress) -> Source:
-    """Read a table, or what a query gives, in a transaction that can change nothing."""
-    database = _Postgres(place.url or "")
-    with closing(database):
-        database.run("SET TRANSACTION READ ONLY")
-        notes: list[str] = []
-        if query is None:
-            name = table if table is not None else only_table(database.tables(), database.name)
-            parts = identifiers(name)
-            if not database.exists(parts):
-                raise no_such_table(name, database.name, database.tables())
-            found = database.select(parts, notes)
-            shown = f"{database.name}, table {'.'.join(parts)}"
-        else:
-            found = database.result(query, notes)
-            shown = f"{database.name}, query"
+    """Read a table, or the result of a query, in a transaction that can change nothing."""
+    source = _Postgres(place.url or "", read_only=True).read(table, query)
     progress(1.0)
-    return Source(found, False, "postgresql", None, None, shown, tuple(notes))
+    return source
 
 
-def write(
-    table: pa.Table,
-    place: Place,
-    *,
-    name: str | None,
-    like: Source | None,
-    check: Check,
-    force: bool,
-    progress: Progress,
-) -> Written:
+def write(table: pa.Table, place: Place, *, name: str | None, check: Check, force: bool, progress: Progress) -> Written:
     """Write a table into a database in one transaction."""
     if name is None:
         raise OptionError("The 'name_of_table' must be given to write into PostgreSQL. Got none.")
@@ -58,19 +37,15 @@ def write(
     notes: list[str] = []
     rows = _fitting(plain(table, "PostgreSQL"), notes)
     database = _Postgres(place.url or "")
-    with closing(database):
-        try:
-            replaced(database, parts, rows, "postgresql", check, force)
-            database.commit()
-        except BaseException:
-            database.rollback()
-            raise
+    database.replace(parts, rows, check, force)
     progress(1.0)
     return Written(f"{database.name}, table {'.'.join(parts)}", None, table.num_rows, None, tuple(notes))
 
 
-class _Postgres:
-    def __init__(self, url: str) -> None:
+class _Postgres(Database):
+    format = "postgresql"
+
+    def __init__(self, url: str, read_only: bool = False) -> None:
         address = Address(url)
         driver = needed("adbc_driver_postgresql.dbapi", "postgres", "PostgreSQL")
         self._address = address
@@ -80,38 +55,43 @@ class _Postgres:
             self._connection = driver.connect(address.url)
             self._cursor = self._connection.cursor()
         except self._errors as error:
-            said = address.redacted(str(error)).rpartition("Failed to connect: ")[2]
+            reason = address.redacted(str(error)).rpartition("Failed to connect: ")[2]
             raise DataError(
-                f"The server of {self.name} must let this user in. Got: {said}",
+                f"The server of {self.name} must accept the connection. Got: {reason}",
                 "check host, port, database and user; the password may also come from PGPASSWORD or ~/.pgpass.",
             ) from None
-        # Rows in the order in which they lie, also when another session is scanning the same table.
+        # Keep the stored order of rows, even while another session scans the same table.
         self.run("SET LOCAL synchronize_seqscans = off")
+        if read_only:
+            self.run("SET TRANSACTION READ ONLY")
 
     def run(self, statement: str, values: Any = None) -> Any:
         """Execute a statement and return the cursor."""
         try:
             self._cursor.execute(statement, values)
         except self._errors as error:
-            raise self._said(error) from None
+            raise self._translated(error) from None
         return self._cursor
 
-    def _said(self, error: Any) -> ShoalError:
+    def _translated(self, error: Any) -> ShoalError:
         """Return an error without values and without the password."""
         state = error.sqlstate or ""
         primary = dict(error.details or []).get(b"PG_DIAG_MESSAGE_PRIMARY", b"").decode(errors="replace")
-        found = primary if state[:2] in _ABOUT_NAMES and primary else f"an error with SQLSTATE {state or 'unknown'}"
-        return DataError(f"The database {self.name} must do what is asked of it. Got: {self._address.redacted(found)}.")
+        reason = primary if state[:2] in _ABOUT_NAMES and primary else f"an error with SQLSTATE {state or 'unknown'}"
+        return self.failed(self._address.redacted(reason))
+
+    def begin(self) -> None:
+        """Do nothing: the driver begins a transaction by itself."""
 
     def commit(self) -> None:
         """Make everything permanent at once."""
         try:
             self._connection.commit()
         except self._errors as error:
-            raise self._said(error) from None
+            raise self._translated(error) from None
 
     def rollback(self) -> None:
-        """Undo everything; a connection that is gone has undone it by itself."""
+        """Undo everything; if the connection is lost, the server has done so already."""
         with suppress(self._errors):
             self._connection.rollback()
 
@@ -122,7 +102,7 @@ class _Postgres:
             self._connection.close()
 
     def tables(self) -> list[str]:
-        """Return the names of the tables and views that a plain name finds."""
+        """Return the names of the tables and views that need no schema before their name."""
         rows = self.run(
             "SELECT table_name::text FROM information_schema.tables WHERE table_schema = ANY (current_schemas(false)) "
             "ORDER BY 1"
@@ -133,39 +113,30 @@ class _Postgres:
         """Return whether there is a table or view of that name."""
         return self.run("SELECT to_regclass($1)::text", (quoted(*table),)).fetchone()[0] is not None
 
-    def drop(self, table: tuple[str, ...]) -> None:
-        """Drop the table; one that views depend on is not dropped."""
-        self.run(f"DROP TABLE {quoted(*table)}")
-
     def insert(self, table: tuple[str, ...], rows: Any) -> None:
-        """Create the table with our types, which the driver's would be wider than, and fill it."""
+        """Create the table, with narrower types than the driver would choose, and fill it."""
         columns = ", ".join(f"{quoted(field.name)} {_declaration(field.type)}" for field in rows.schema)
         self.run(f"CREATE TABLE {quoted(*table)} ({columns})")
         place = {"db_schema_name": table[-2]} if len(table) > 1 else {}
         try:
             self._cursor.adbc_ingest(table[-1], rows, mode="append", **place)
         except self._errors as error:
-            raise self._said(error) from None
-
-    def select(self, table: tuple[str, ...], notes: list[str]) -> Any:
-        """Return the rows of a table."""
-        return self.result(f"SELECT * FROM {quoted(*table)}", notes)
+            raise self._translated(error) from None
 
     def result(self, query: str, notes: list[str]) -> Any:
-        """Return the rows of a query, with PostgreSQL's own types as Arrow's."""
+        """Return the rows of a query, with PostgreSQL's types converted to Arrow's."""
         import pyarrow as pa
 
         cursor = self.run(query)
         try:
-            found = cursor.fetch_arrow_table()
+            rows = cursor.fetch_arrow_table()
         except self._errors as error:
-            raise self._said(error) from None
-        if len(set(found.column_names)) != found.num_columns:
-            raise DataError("The columns of a query must have different names. Got a name twice.", "use AS.")
-        if not found.num_columns:
-            raise DataError("The query must give rows. Got a statement that gives none.")
-        arrays = [self._native(found.column(i), field, notes) for i, field in enumerate(found.schema)]
-        return pa.table(arrays, names=found.column_names)
+            raise self._translated(error) from None
+        check_names(rows.column_names)
+        if not rows.num_columns:
+            raise no_rows()
+        arrays = [self._native(rows.column(i), field, notes) for i, field in enumerate(rows.schema)]
+        return pa.table(arrays, names=rows.column_names)
 
     def _native(self, values: Any, field: Any, notes: list[str]) -> Any:
         import pyarrow as pa
@@ -181,11 +152,11 @@ class _Postgres:
             enumerated = kind.startswith("unnamed<oid:") and self._is_enum(kind)
             if enumerated or kind in ("json", "jsonb", "xml", "citext"):
                 return _stored(values).cast(pa.string())
-        elif kind != "money":  # the driver leaves out its decimal point
+        elif kind != "money":  # for which the driver drops the decimal point
             return values
         raise DataError(
             f"A column must have a type that can be read. Got {field.name!r} of PostgreSQL's type {kind}.",
-            f"read it with a query that turns it into text or a number: select {quoted(field.name)}::text, ...",
+            f"read it with a query that converts it to text or a number: select {quoted(field.name)}::text, ...",
         )
 
     def _is_enum(self, kind: str) -> bool:
@@ -195,14 +166,14 @@ class _Postgres:
 
 
 def _stored(values: Any) -> Any:
-    """Return the plain values of a column with a type of PostgreSQL's own."""
+    """Return the stored values of a column of an extension type."""
     import pyarrow as pa
 
     return pa.chunked_array([chunk.storage for chunk in values.chunks], values.type.storage_type)
 
 
 def _decimals(values: Any, name: str, modifier: int, notes: list[str]) -> Any:
-    """Return PostgreSQL's numbers of any length as decimals of the declared or of the needed scale."""
+    """Return values of type numeric as decimals of the declared scale, or of the scale they need."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -264,9 +235,7 @@ def _fitting(table: pa.Table, notes: list[str]) -> pa.Table:
         if kind in widened:
             values = values.cast(widened[kind])
         elif pa.types.is_timestamp(kind):
-            values = values.cast(pa.timestamp("us", "UTC" if kind.tz else None), safe=False)
-            if kind.unit == "ns" and not values.cast(kind).equals(table.column(position)):
-                notes.append(f"column {field.name!r}: times were cut to microseconds")
+            values = microseconds(values, field.name, notes)
         elif pa.types.is_time(kind):
             values = values.cast(pa.time64("us"), safe=False)
         table = table.set_column(position, pa.field(field.name, values.type), values)

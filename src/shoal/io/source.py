@@ -40,6 +40,11 @@ class Source:
     notes: tuple[str, ...] = ()  # what was detected, one line each
     compression: str | None = None  # of the file, where it has one and it can be known
 
+    @property
+    def decimal(self) -> str:
+        """Return the decimal mark of numbers in text."""
+        return "." if self.dialect is None else self.dialect.decimal
+
 
 @dataclass(frozen=True)
 class Written:

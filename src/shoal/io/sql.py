@@ -1,22 +1,14 @@
-"""What all databases have in common: names, addresses without passwords, and tables written in one transaction."""
+"""Names in SQL, and addresses of database servers without their passwords."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from shoal.errors import DataError, OptionError, ShoalError, near_names
-from shoal.io.comparison import compare
-from shoal.io.source import Source
+from shoal.errors import OptionError
 
-if TYPE_CHECKING:
-    import pyarrow as pa
+__all__ = ["Address", "identifiers", "quoted"]
 
-__all__ = ["Address", "Database", "identifiers", "no_such_table", "only_table", "quoted", "replaced"]
-
-Check = Callable[[Source], None]
 _NAME = re.compile(r'"((?:[^"]|"")+)"|([^".]+)')
 
 
@@ -36,33 +28,19 @@ def identifiers(name: str) -> tuple[str, ...]:
         position += 1
     raise OptionError(
         f'The name of a table must be like people, survey.people or "odd.name". Got {name!r}.',
-        "put a name with dots into double quotes, and double a double quote inside.",
+        "put a name with dots in double quotes, and double every double quote inside.",
     )
 
 
 def quoted(*parts: str) -> str:
-    """Return a name as SQL takes it, whatever characters it has."""
+    """Return a name quoted for SQL; it may have any characters."""
     return ".".join('"' + part.replace('"', '""') + '"' for part in parts)
-
-
-def no_such_table(name: str, database: str, known: list[str]) -> DataError:
-    """Return the error for a table that is not there."""
-    listed = f"the tables are {', '.join(known[:20])}." if known else "the database has no tables."
-    return DataError(f"The table {name!r} must be in {database}. Got no such table.", near_names(name, known, listed))
-
-
-def only_table(known: list[str], database: str) -> str:
-    """Return the one table of a database, or ask which."""
-    if len(known) == 1:
-        return quoted(known[0])
-    listed = f"the tables are {', '.join(known[:20])}." if known else None
-    raise OptionError(f"The table to read from {database} must be named. Got {len(known)} tables.", listed)
 
 
 class Address:
     """The address of a server: `url` holds the password, `name` does not.
 
-    What cannot be an address is refused here, because a driver would quote it, password and all.
+    An invalid address is refused here, because a driver would quote it in its message, password included.
     """
 
     def __init__(self, url: str) -> None:
@@ -90,50 +68,10 @@ class Address:
         self.name = f"postgresql://{user}{where}{number}{parts.path}"
 
     def redacted(self, text: str) -> str:
-        """Return a message of a driver in one line and without the password."""
+        """Return a driver's message on one line and without the password."""
         for secret in sorted(self._secrets, key=len, reverse=True):
             text = text.replace(secret, "***")
         return " ".join(text.split())
 
     def __repr__(self) -> str:
         return f"Address({self.name!r})"
-
-
-class Database(Protocol):
-    """A connection inside a transaction, as :func:`replaced` needs it."""
-
-    name: str
-
-    def exists(self, table: tuple[str, ...]) -> bool:
-        """Return whether a table or view of that name is there."""
-        ...
-
-    def drop(self, table: tuple[str, ...]) -> None:
-        """Drop the table."""
-        ...
-
-    def insert(self, table: tuple[str, ...], rows: pa.Table) -> None:
-        """Create the table and fill it."""
-        ...
-
-    def select(self, table: tuple[str, ...], notes: list[str]) -> pa.Table:
-        """Return the rows, in the order in which they were inserted."""
-        ...
-
-
-def replaced(database: Database, table: tuple[str, ...], rows: Any, format: str, check: Check, force: bool) -> None:
-    """Create and fill a table, read it again, compare and check it. The caller commits, or rolls back."""
-    shown = ".".join(table)
-    if database.exists(table):
-        if not force:
-            raise ShoalError(
-                f"The table {shown!r} must not be in {database.name} yet. Got one of that name; nothing was changed.",
-                "name another table, or pass force (--force) to replace it.",
-            )
-        database.drop(table)
-    database.insert(table, rows)
-    notes: list[str] = []
-    again = database.select(table, notes)
-    name = f"{database.name}, table {shown}"
-    compare(rows, again, name)
-    check(Source(again, False, format, None, None, name, tuple(notes)))

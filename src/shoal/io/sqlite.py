@@ -1,7 +1,7 @@
-"""SQLite, with what Python brings along.
+"""SQLite, through Python's own module.
 
-SQLite has no types of columns; dates, times and decimals are kept as texts, and the declared type of the column
-says so: DATE, TIMESTAMP, TIME, BOOLEAN, DECIMAL_TEXT(p, s). Columns that are declared so are read as such.
+SQLite has few types. Dates, times and decimals are stored as texts in columns declared as DATE, TIMESTAMP, TIME or
+DECIMAL_TEXT(p, s), booleans as 0 and 1 in columns declared as BOOLEAN. Columns declared like that are read as such.
 """
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ from __future__ import annotations
 import datetime
 import errno
 import sqlite3
-from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, ShoalError
+from shoal.io.database import Check, Database, check_capitals, check_names, file_of, no_rows
 from shoal.io.files import cannot_write, checked_target, draft
 from shoal.io.formats import Place
 from shoal.io.source import Source, Written
-from shoal.io.sql import Check, identifiers, no_such_table, only_table, quoted, replaced
-from shoal.io.typed import column, plain
+from shoal.io.sql import identifiers, quoted
+from shoal.io.typed import column, microseconds, plain
 from shoal.progress import Progress
 
 if TYPE_CHECKING:
@@ -27,110 +27,83 @@ if TYPE_CHECKING:
 __all__ = ["read", "write"]
 
 _ROWS = 20_000
+_REASONS = {
+    "SQLITE_NOTADB": "a file that is no SQLite database",
+    "SQLITE_BUSY": "a database that another program has locked",
+    "SQLITE_READONLY": "an attempt to change a database that is open for reading only",
+    "SQLITE_CANTOPEN": "a file that cannot be opened",
+}
 
 
 def read(place: Place, *, table: str | None, query: str | None, progress: Progress) -> Source:
-    """Read a table, or what a query gives, from a database that is opened for reading only."""
-    path = _path(place)
-    database = _Sqlite(path, read_only=True)
-    with closing(database.connection):
-        notes: list[str] = []
-        if query is None:
-            name = table if table is not None else only_table(database.tables(), database.name)
-            parts = identifiers(name)
-            if not database.exists(parts):
-                raise no_such_table(name, database.name, database.tables())
-            found = database.select(parts, notes)
-            shown = f"{database.name}, table {'.'.join(parts)}"
-        else:
-            found = database.result(query, {}, notes)
-            shown = f"{database.name}, query"
+    """Read a table, or the result of a query, from a database opened for reading only."""
+    source = _Sqlite(file_of(place, "SQLite"), read_only=True).read(table, query)
     progress(1.0)
-    return Source(found, False, "sqlite", None, None, shown, tuple(notes))
+    return source
 
 
-def write(
-    table: pa.Table,
-    place: Place,
-    *,
-    name: str | None,
-    like: Source | None,
-    check: Check,
-    force: bool,
-    progress: Progress,
-) -> Written:
-    """Write a table into a database, a new one if need be, in one transaction."""
-    path = _path(place)
+def write(table: pa.Table, place: Place, *, name: str | None, check: Check, force: bool, progress: Progress) -> Written:
+    """Write a table into a database, which is created if need be, in one transaction."""
+    path = file_of(place, "SQLite")
     parts = identifiers(name) if name is not None else (path.stem,)
     notes: list[str] = []
     rows = _fitting(plain(table, "SQLite"), notes)
-    target = checked_target(path, force=True)  # a database that is there is added to
+    target = checked_target(path, force=True)  # an existing database is added to
     if target.exists() and target.stat().st_size:
-        _filled(_Sqlite(target), parts, rows, check, force)
+        _Sqlite(target).replace(parts, rows, check, force)
     else:
         with draft(target, named=True) as beside:
-            _filled(_Sqlite(beside.path, str(path)), parts, rows, check, force)
+            _Sqlite(beside.path, str(path)).replace(parts, rows, check, force)
             beside.publish(force=target.exists())
     progress(1.0)
     return Written(f"{path}, table {'.'.join(parts)}", None, table.num_rows, None, tuple(notes))
 
 
-def _filled(database: _Sqlite, parts: tuple[str, ...], rows: Any, check: Check, force: bool) -> None:
-    with closing(database.connection):
-        database.execute("BEGIN IMMEDIATE")
-        try:
-            replaced(database, parts, rows, "sqlite", check, force)
-            database.execute("COMMIT")
-        except BaseException:
-            if database.connection.in_transaction:
-                database.connection.rollback()
-            raise
+class _Sqlite(Database):
+    format = "sqlite"
 
-
-def _path(place: Place) -> Path:
-    if place.path is None:
-        raise DataError("A SQLite database must be a file. Got none.")
-    return place.path
-
-
-class _Sqlite:
     def __init__(self, path: Path, name: str | None = None, read_only: bool = False) -> None:
         self.name = name or str(path)
         # Not "ro": what a killed writer has left must be rolled back before anything can be read.
         mode = "rw" if read_only else "rwc"
         try:
-            self.connection = sqlite3.connect(
+            self._connection = sqlite3.connect(
                 f"{path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level=None, timeout=30.0
             )
-            self.connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
             if read_only:
-                self.connection.execute("PRAGMA query_only = ON")
+                self._connection.execute("PRAGMA query_only = ON")
         except sqlite3.Error as error:
-            raise self._said(error) from None
+            raise self._translated(error) from None
 
-    def execute(self, statement: str, values: Any = ()) -> Any:
+    def run(self, statement: str, values: Any = ()) -> Any:
         try:
-            return self.connection.execute(statement, values)
+            return self._connection.execute(statement, values)
         except (sqlite3.Error, sqlite3.Warning) as error:
-            raise self._said(error) from None
+            raise self._translated(error) from None
 
-    def _said(self, error: Exception) -> ShoalError:
+    def _translated(self, error: Exception) -> ShoalError:
         """Return an error without values: only messages about names and syntax are passed on."""
         code = getattr(error, "sqlite_errorname", None) or type(error).__name__
         if code == "SQLITE_FULL" or code.startswith("SQLITE_IOERR_WRITE"):
             return cannot_write(Path(self.name), OSError(errno.ENOSPC, ""))
-        told = str(error) if code == "SQLITE_ERROR" or isinstance(error, sqlite3.ProgrammingError) else ""
-        reasons = {
-            "SQLITE_NOTADB": "a file that is no SQLite database",
-            "SQLITE_BUSY": "a database that another program has locked",
-            "SQLITE_READONLY": "an attempt to change a database that is open for reading only",
-            "SQLITE_CANTOPEN": "a file that cannot be opened",
-        }
-        found = reasons.get(code) or (told if "decode" not in told else "text that is not UTF-8") or code
-        return DataError(f"The database {self.name} must do what is asked of it. Got: {found}.")
+        message = str(error) if code == "SQLITE_ERROR" or isinstance(error, sqlite3.ProgrammingError) else ""
+        if "decode" in message:
+            message = "text that is not UTF-8"
+        return self.failed(_REASONS.get(code) or message or code)
+
+    def begin(self) -> None:
+        self.run("BEGIN IMMEDIATE")
+
+    def rollback(self) -> None:
+        if self._connection.in_transaction:
+            self._connection.rollback()
+
+    def close(self) -> None:
+        self._connection.close()
 
     def tables(self) -> list[str]:
-        rows = self.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY name")
+        rows = self.run("SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY name")
         return [row[0] for row in rows if not row[0].startswith("sqlite_")]
 
     def exists(self, table: tuple[str, ...]) -> bool:
@@ -138,50 +111,49 @@ class _Sqlite:
 
     def _declared(self, table: tuple[str, ...]) -> dict[str, str]:
         schema = f"{quoted(*table[:-1])}." if len(table) > 1 else ""
-        return {row[1]: row[2].upper() for row in self.execute(f"PRAGMA {schema}table_info({quoted(table[-1])})")}
-
-    def drop(self, table: tuple[str, ...]) -> None:
-        self.execute(f"DROP TABLE {quoted(*table)}")
+        return {row[1]: row[2].upper() for row in self.run(f"PRAGMA {schema}table_info({quoted(table[-1])})")}
 
     def insert(self, table: tuple[str, ...], rows: Any) -> None:
         columns = ", ".join(f"{quoted(field.name)} {_declaration(field.type)}" for field in rows.schema)
-        self.execute(f"CREATE TABLE {quoted(*table)} ({columns})")
+        self.run(f"CREATE TABLE {quoted(*table)} ({columns})")
         marks = ", ".join("?" * rows.num_columns)
         try:
             for batch in rows.to_batches(max_chunksize=_ROWS):
                 values = zip(*(_stored(part) for part in batch.columns), strict=True)
-                self.connection.executemany(f"INSERT INTO {quoted(*table)} VALUES ({marks})", values)
+                self._connection.executemany(f"INSERT INTO {quoted(*table)} VALUES ({marks})", values)
         except (sqlite3.Error, OverflowError) as error:
-            raise self._said(error) from None
+            raise self._translated(error) from None
 
     def select(self, table: tuple[str, ...], notes: list[str]) -> Any:
-        # A view, and a table without row numbers, have their own order.
-        return self.result(f"SELECT * FROM {quoted(*table)}", self._declared(table), notes)
+        # Rows come in the order of their numbers; views and tables without row numbers have an order of their own.
+        return self._fetched(f"SELECT * FROM {quoted(*table)}", self._declared(table), notes)
 
-    def result(self, query: str, declared: dict[str, str], notes: list[str]) -> Any:
+    def result(self, query: str, notes: list[str]) -> Any:
+        return self._fetched(query, {}, notes)
+
+    def _fetched(self, query: str, declared: dict[str, str], notes: list[str]) -> Any:
         import pyarrow as pa
 
-        cursor = self.execute(query)
+        cursor = self.run(query)
         if cursor.description is None:
-            raise DataError("The query must give rows. Got a statement that gives none.")
+            raise no_rows()
         names = [entry[0] for entry in cursor.description]
-        if len(set(names)) != len(names):
-            raise DataError("The columns of a query must have different names. Got a name twice.", "use AS.")
+        check_names(names)
         parts: list[list[Any]] = [[] for _ in names]
         try:
             while rows := cursor.fetchmany(_ROWS):
-                # Packed batch by batch: as objects of Python, the values would take many times the memory.
+                # Converted batch by batch: as Python objects, all values would take many times the memory.
                 for part, values in zip(parts, zip(*rows, strict=True), strict=True):
                     part.append(_packed(values))
         except sqlite3.Error as error:
-            raise self._said(error) from None
+            raise self._translated(error) from None
         named = zip(names, parts, strict=True)
         arrays = [_typed(_joined(part, name, notes), name, declared.get(name, ""), notes) for name, part in named]
         return pa.table(arrays, names=names)
 
 
 def _packed(values: tuple[Any, ...]) -> Any:
-    """Return values of one kind as an array, others as they are."""
+    """Return values as an array if they are of one kind, else as they are."""
     import pyarrow as pa
 
     return pa.array(values) if len(set(map(type, values)) - {type(None)}) <= 1 else values
@@ -213,7 +185,7 @@ def _kinds() -> dict[str, Any]:
 
 
 def _typed(values: Any, name: str, declared: str, notes: list[str]) -> Any:
-    """Return a column as what it is declared, if that is what its values are."""
+    """Return a column in its declared type, or as it is, with a note, if its values are of another type."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -237,7 +209,7 @@ def _typed(values: Any, name: str, declared: str, notes: list[str]) -> Any:
             return values.cast(kind)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError):
         pass
-    notes.append(f"column {name!r}: declared {declared}, but other values; read as they are")
+    notes.append(f"column {name!r}: declared {declared}, but has other values; read as they are")
     return values
 
 
@@ -274,24 +246,18 @@ def _fitting(table: pa.Table, notes: list[str]) -> pa.Table:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    lowered = [name.lower() for name in table.column_names]
-    if len(set(lowered)) != len(lowered):
-        raise DataError("The columns of a SQLite table must differ in more than capital letters. Got two that do not.")
+    check_capitals(table.column_names, "SQLite")
     for position, field in enumerate(table.schema):
         values, kind = table.column(position), field.type
         if pa.types.is_uint64(kind) and (pc.max(values).as_py() or 0) >= 2**63:
-            raise DataError(f"A whole number in SQLite must be below 2**63. Got a larger one in {field.name!r}.")
+            raise DataError(f"An integer in SQLite must be below 2**63. Got a larger one in {field.name!r}.")
         if pa.types.is_floating(kind):
             values = values.cast(pa.float64())
             if pc.any(pc.is_nan(values)).as_py():
-                notes.append(f"column {field.name!r}: NaN became NULL, which is all that SQLite has")
+                notes.append(f"column {field.name!r}: NaN became NULL, as SQLite has no NaN")
                 values = pc.if_else(pc.fill_null(pc.is_nan(values), False), pa.scalar(None, pa.float64()), values)
         elif pa.types.is_timestamp(kind):
-            values = values.cast(pa.timestamp("us", "UTC" if kind.tz else None), safe=False)
-            if kind.unit == "ns" and not values.cast(pa.timestamp("ns", values.type.tz)).equals(
-                table.column(position).cast(pa.timestamp("ns", values.type.tz))
-            ):
-                notes.append(f"column {field.name!r}: times were cut to microseconds")
+            values = microseconds(values, field.name, notes)
         elif pa.types.is_date(kind):
             values = values.cast(pa.date32())
         elif pa.types.is_time(kind):

@@ -1,8 +1,8 @@
 """Files of Stata, SPSS and SAS, with the labels of variables and values.
 
-These formats have no missing text: an empty text is the missing one, and is read so. Values that the file
-declares missing (SPSS) and the extended missing values of Stata and SAS are read as missing, with their
-number; which of them it was is not kept.
+In these formats an empty text is a missing one, and is read as such. Values that the file declares missing (SPSS) and
+the extended missing values of Stata and SAS are read as missing; a note gives their number, but which of them it was
+is not kept.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _READERS = {
 _WITH_USER_MISSING = ("stata", "spss", "sas")
 _INTEGERS = {"int8": "int8", "int16": "int16", "int32": "int32"}
 _MOST = 2**53
-_INT32 = 2**31 - 1 - 27  # the largest ones are Stata's missing values
+_INT32 = 2**31 - 1 - 27  # Stata uses the largest integers for missing values
 
 
 def read(job: Reading) -> Source:
@@ -49,7 +49,7 @@ def read(job: Reading) -> Source:
         data, meta = getattr(package, _READERS[job.format])(str(job.path), **options)
     except Exception:  # pyreadstat's errors derive from Exception, and so do those of dates out of range
         raise DataError(
-            f"The file {job.name} must be a whole {job.format} file. Got one that is damaged or of another format."
+            f"The file {job.name} must be a complete {job.format} file. Got one that is damaged or of another format."
         ) from None
     notes: list[str] = []
     arrays, fields = [], []
@@ -78,7 +78,7 @@ def _array(values: list[Any], name: str, meta: Any, notes: list[str]) -> pa.Arra
         return pa.array([None if value == "" else value for value in values], pa.string())
     kinds = {type(value) for value in values if value is not None}
     if datetime.datetime in kinds:
-        # They are kept as floating-point seconds or milliseconds: beyond milliseconds there is only noise.
+        # The file has them as floating-point numbers; digits beyond milliseconds are noise.
         return pa.array([_milliseconds(value) for value in values], pa.timestamp("ms"))
     if kinds and kinds <= {datetime.date, datetime.time}:
         return column(values, name, notes)
@@ -103,7 +103,7 @@ def _whole_format(shown_as: str | None) -> bool:
 
 
 def _without_user_missing(values: list[Any], name: str, meta: Any, notes: list[str]) -> list[Any]:
-    """Return values with those that the file declares missing as None."""
+    """Return values, with None for those that the file declares missing."""
     ranges = meta.missing_ranges.get(name, [])
     tags = set(meta.missing_user_values.get(name, []))
     if not ranges and not tags:
@@ -144,7 +144,7 @@ def write(table: pa.Table, job: Writing) -> Expected:
     polars = needed("polars", "statistics", "files of Stata, SPSS and SAS")
     if job.format not in _WRITERS:
         raise OptionError(
-            f"The target must be of a format that others than its maker can write well. Got {job.format}.",
+            f"The target must be of a format that can be written. Got {job.format}, which can only be read.",
             "write .xpt for SAS and .sav for SPSS.",
         )
     notes: list[str] = []
@@ -153,7 +153,7 @@ def write(table: pa.Table, job: Writing) -> Expected:
     same_family = job.like is not None and job.like.format == job.format
     labels = {name: field_labels(wanted.schema, name, like) for name in wanted.column_names}
     options: dict[str, Any] = {
-        "column_labels": {name: found["label"] for name, found in labels.items() if found.get("label")},
+        "column_labels": {name: own["label"] for name, own in labels.items() if own.get("label")},
         "file_label": table_label(wanted.schema, like),
         "variable_format": _formats(wanted, labels, same_family, job.format),
     }
@@ -161,7 +161,7 @@ def write(table: pa.Table, job: Writing) -> Expected:
         options["variable_value_labels"] = _value_labels(wanted, labels, notes)
     if job.format == "spss":
         options["compress"] = job.suffix == ".zsav"
-        options["variable_measure"] = {name: found["measure"] for name, found in labels.items() if found.get("measure")}
+        options["variable_measure"] = {name: own["measure"] for name, own in labels.items() if own.get("measure")}
     writer: Callable[..., None] = getattr(package, _WRITERS[job.format])
     try:
         writer(polars.from_arrow(wanted.replace_schema_metadata(None)), str(job.path), **options)
@@ -177,17 +177,18 @@ _WRITERS = {"stata": "write_dta", "spss": "write_sav", "sas-transport": "write_x
 
 
 def _refused(error: Exception, job: Writing) -> DataError:
-    """Return the error for what the format does not take; only messages about names of variables are passed on."""
-    said = str(error)
-    found = said if said.startswith("variable name") or type(error).__name__ == "ReadstatError" else "a refusal"
+    """Return the error for a table that the format cannot hold; only messages about variable names are passed on."""
+    message = str(error)
+    about_names = message.startswith("variable name") or type(error).__name__ == "ReadstatError"
+    reason = message.rstrip(".") if about_names else "a refusal"
     return DataError(
-        f"The table must be one that a {job.format} file can hold. Got: {found.rstrip('.')}; nothing was left behind.",
+        f"The table must be one that a {job.format} file can hold. Got: {reason}; nothing was left behind.",
         "names begin with a letter, have no spaces and at most 32 letters; long texts and full disks are refused too.",
     )
 
 
 def _formats(table: pa.Table, labels: dict[str, dict[str, Any]], same_family: bool, format: str) -> dict[str, str]:
-    """Return the formats of display: those of the file it came from where the type still is the same."""
+    """Return the display formats: those of the original file, for columns whose type is still the same."""
     import pyarrow as pa
 
     formats = {}
@@ -238,7 +239,7 @@ def _fitting(table: pa.Table, job: Writing, notes: list[str]) -> pa.Table:
 
 
 def _fitted(values: Any, name: str, format: str, notes: list[str]) -> Any:
-    """Return a column as the format can hold it."""
+    """Return a column in a type that the format can hold."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -249,7 +250,7 @@ def _fitted(values: Any, name: str, format: str, notes: list[str]) -> Any:
             notes.append(f"column {name!r}: spaces at the end of texts are lost")
             values = trimmed
         if pc.any(pc.equal(values, "")).as_py():
-            notes.append(f"column {name!r}: empty texts became missing values, which is all that the format has")
+            notes.append(f"column {name!r}: empty texts became missing values, as the format has no empty texts")
             return pc.if_else(pc.fill_null(pc.equal(values, ""), False), pa.scalar(None, kind), values)
         return values
     if pa.types.is_boolean(kind):
@@ -282,4 +283,4 @@ def _fitted(values: Any, name: str, format: str, notes: list[str]) -> Any:
         if not rounded.cast(pa.timestamp("us")).equals(values.cast(pa.timestamp("us"), safe=False)):
             notes.append(f"column {name!r}: times were rounded to milliseconds")
         return rounded
-    raise DataError(f"A column must hold values that a {format} file has. Got {name!r} of type {kind}.")
+    raise DataError(f"A column must have a type that a {format} file can hold. Got {name!r} of type {kind}.")

@@ -1,4 +1,4 @@
-"""Columns out of single values, for formats that have no types of columns: workbooks, SQLite, statistics packages."""
+"""Conversions between Arrow and formats with few types or none: workbooks, databases, statistics packages."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from shoal.errors import DataError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["column", "plain"]
+__all__ = ["column", "microseconds", "plain"]
 
 
 def column(values: Sequence[Any], name: str, notes: list[str]) -> pa.Array:
-    """Return values as a column of the narrowest type that has all of them.
+    """Return values as a column of the narrowest type that holds all of them.
 
-    Whole numbers and fractions are numbers; numbers and texts together become texts, which is noted.
+    Integers and floats together become floats; numbers and texts together become texts, with a note.
     """
     import pyarrow as pa
 
@@ -50,7 +50,7 @@ def _written(value: Any) -> str:
 
 
 def plain(table: pa.Table, format: str) -> pa.Table:
-    """Return a table with categories as their values, and refuse columns that do not hold single values."""
+    """Return a table with categories replaced by their values; refuse columns that do not hold single values."""
     import pyarrow as pa
 
     for position, field in enumerate(table.schema):
@@ -68,6 +68,17 @@ def plain(table: pa.Table, format: str) -> pa.Table:
             field = field.with_type(narrow[kind])
             table = table.set_column(position, field, table.column(position).cast(field.type))
     return table
+
+
+def microseconds(values: Any, name: str, notes: list[str]) -> Any:
+    """Return timestamps in microseconds, in UTC if they have a time zone; note if anything finer is lost."""
+    import pyarrow as pa
+
+    kind = values.type
+    cut = values.cast(pa.timestamp("us", "UTC" if kind.tz else None), safe=False)
+    if kind.unit == "ns" and not cut.cast(kind).equals(values):
+        notes.append(f"column {name!r}: times were cut to microseconds")
+    return cut
 
 
 def _unfit(field: Any, format: str) -> DataError:

@@ -8,7 +8,7 @@ from shoal.kernels.jit import kernel
 
 
 @kernel
-def cut(Y, k):  # type: ignore[no-untyped-def]
+def cut_in_order(Y, k):  # type: ignore[no-untyped-def]
     """Cut the records of Y, in the order given, into groups of k .. 2k - 1 with the least squared error.
 
     The squared error of a stretch grows record by record with its running mean, in coordinates relative

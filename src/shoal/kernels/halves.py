@@ -91,7 +91,7 @@ def halve(X, rows, rule, weight):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def cut(X, rows, k):  # type: ignore[no-untyped-def]
+def cut_between_values(X, rows, k):  # type: ignore[no-untyped-def]
     """Reorder `rows` by a cut between two values of a coordinate and return the size of the lower part.
 
     Both parts have at least k records. The coordinate is the widest one that has such a cut, the first on ties; its cut
@@ -136,7 +136,7 @@ def halve_down(X, rows, most, rule, weight, labels):  # type: ignore[no-untyped-
         middle = start
         if end - start > most:
             part = rows[start:end]
-            middle += cut(X, part, (most + 1) // 2) if rule == STRICT else halve(X, part, rule, weight)
+            middle += cut_between_values(X, part, (most + 1) // 2) if rule == STRICT else halve(X, part, rule, weight)
         if middle == start:
             for p in range(start, end):
                 labels[rows[p]] = rows[start]

@@ -23,7 +23,7 @@ Array = np.ndarray[Any, Any]
 UNSURE, NEVER = -1, -2
 
 
-class Parts(NamedTuple):
+class Partition(NamedTuple):
     """A partition under work. Groups are visited, and ties are settled, in the order of their numbers.
 
     Attributes
@@ -526,6 +526,40 @@ def decompose(parts):  # type: ignore[no-untyped-def]
                 _link(parts, rows[p], targets[p])
             parts.heads[group] = -1
             take_out(parts.centres, group)
+
+
+@kernel
+def decompose_in_turn(parts):  # type: ignore[no-untyped-def]
+    """Give each group, in order and record by record, to the nearest means, which move; keep what lowers the error."""
+    for group in range(parts.groups[0]):
+        if parts.centres.state[PRESENT] < 2:
+            return
+        rows = rows_of(parts, group)
+        m = rows.shape[0]
+        targets, first = np.empty(m, np.int64), np.ones(m, np.bool_)
+        gains = np.zeros(2 * m + 1)
+        gains[0] = cost(parts, group)
+        for p in range(m):
+            targets[p] = nearest_one(parts.centres, parts.X[rows[p]], group)[1]
+            for o in range(p):
+                first[p] = first[p] and targets[o] != targets[p]
+            if first[p]:
+                gains[1 + 2 * p] = cost(parts, targets[p])
+            _unlink(parts, rows[p])
+            _link(parts, rows[p], targets[p])
+            refresh(parts, targets[p])
+        for p in range(m):
+            if first[p]:
+                gains[2 + 2 * p] = cost(parts, targets[p])
+        if exact_sum(gains, False) < exact_sum(gains, True):
+            refresh(parts, group)
+            continue
+        for p in range(m):
+            _unlink(parts, rows[p])
+            _link(parts, rows[p], group)
+        for p in range(m):
+            if first[p]:
+                refresh(parts, targets[p])
 
 
 @kernel

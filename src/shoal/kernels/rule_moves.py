@@ -234,7 +234,7 @@ def _ends(s, g, w):  # type: ignore[no-untyped-def]
 
 
 @inner
-def cut(s, rules, g, k, w):  # type: ignore[no-untyped-def]
+def cut_in_two(s, rules, g, k, w):  # type: ignore[no-untyped-def]
     """Cut a group in two at the cheapest position that leaves both sides as demanded; return whether one does."""
     size, d, part = s.sizes[g], s.X.shape[1], w.part
     one, other = _ends(s, g, w)

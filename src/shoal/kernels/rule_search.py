@@ -11,7 +11,7 @@ import numpy as np
 
 from shoal.kernels.jit import inlined, inner, kernel
 from shoal.kernels.moves import MOST_TAKERS, around, dissolve, enter, exchange, ruled
-from shoal.kernels.rule_moves import best_between, cut, may, takers
+from shoal.kernels.rule_moves import best_between, cut_in_two, may, takers
 from shoal.kernels.rules import values_of
 from shoal.kernels.search_state import DIRTY, NOW, draw, keep, push_number, save, settle, undo
 
@@ -32,7 +32,7 @@ def _climb(s, rules, k, w, reach, visits, step):  # type: ignore[no-untyped-def]
         code, place = ruled(s, A, A)
         if s.sizes[A] >= 2 * k and s.ruled[place] != code:
             made = w.ends[0] == A
-            if cut(s, rules, A, k, w):
+            if cut_in_two(s, rules, A, k, w):
                 if not step:
                     keep(s)
                 continue

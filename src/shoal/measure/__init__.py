@@ -1,4 +1,8 @@
-"""What a partition costs: information loss, how far that is from the least possible, sizes of groups, other units."""
+"""Measures of a partition: information loss, its distance from the optimum, group sizes, measures of recoding.
+
+To add a measure, write a function of values or labels here; releases show it once `shoal.release` puts it into
+`Utility`.
+"""
 
 from shoal.measure.bounds import gap, lower_bound
 from shoal.measure.loss import information_loss, sse, sst

@@ -1,4 +1,4 @@
-"""How far from the optimum at most: proven lower bounds on the loss."""
+"""Proven lower bounds on the loss, and how far a loss is from the optimum at most."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.errors import DataError, OptionError
 from shoal.partitioning import door
 from shoal.progress import Progress, throttled
 
-Array = np.ndarray[Any, Any]
-
 EFFORTS = ("quick", "lp", "centres")
-PATIENCE = 300.0
-ROUNDING = 1e-28
+# Time limit of the linear programme if none is given.
+LOWER_BOUND_SECONDS = 300.0
+# A share of the total up to this is rounding: the mean of equal records need not be exactly equal to them.
+NEGLIGIBLE_SHARE = 1e-28
 
 
 def lower_bound(
@@ -28,7 +29,7 @@ def lower_bound(
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> float:
-    """Return a loss that no partition into groups of at least k records goes below.
+    """Return a lower bound on the loss of every partition into groups of at least k records.
 
     Parameters
     ----------
@@ -37,10 +38,10 @@ def lower_bound(
     k : int
         Least number of records in a group, from 2 to n.
     effort : str
-        ``"quick"``: each record with its k - 1 nearest neighbours; near-linear time, 0.5 to 0.7 of the optimum.
+        ``"quick"``: from each record and its k - 1 nearest neighbours; near-linear time, 0.5 to 0.7 of the optimum.
         ``"lp"``: set partitioning by column generation with exact pricing; often within 1 % of the optimum for
         some thousands of records. ``"centres"``: a linear programme over discretised centres, for at most 60
-        records; documented in the literature, and weaker.
+        records; known from the literature, and weaker.
     labels : array-like of shape (n,), optional
         A good partition, from which ``"lp"`` may start.
     time_limit : float or None
@@ -53,8 +54,8 @@ def lower_bound(
     Returns
     -------
     float
-        A bound on SSE / SST, from 0 to 1. It is computed in double precision and meant up to a relative 1e-6: it is
-        no certificate in exact arithmetic.
+        A bound on SSE / SST, from 0 to 1. It is computed in double precision and holds up to a relative error of 1e-6;
+        it is not a certificate in exact arithmetic.
 
     Examples
     --------
@@ -69,7 +70,7 @@ def lower_bound(
     X = door.coordinates(X, "lower_bound")
     k = door.group_size(k, len(X), "lower_bound")
     n_jobs = door.threads(n_jobs, "lower_bound")
-    seconds = PATIENCE if time_limit is None else door.seconds(time_limit, "lower_bound")
+    seconds = LOWER_BOUND_SECONDS if time_limit is None else door.seconds(time_limit, "lower_bound")
     report = throttled(door.reporter(progress, "lower_bound"))
     if effort not in EFFORTS:
         raise OptionError(f"The 'effort' option of lower_bound must be 'quick', 'lp' or 'centres'. Got {effort!r}.")
@@ -91,21 +92,20 @@ def _share(X: Array, k: int, effort: str, labels: Array | None, seconds: float, 
     from shoal.partitioning.pool import cost_of, total_cost
 
     if effort == "quick":
-        found = bounds.neighbour_bound(X, k, n_jobs)
+        bound = bounds.neighbour_bound(X, k, n_jobs)
     elif effort == "centres":
-        found = max(bounds.centres_bound(X, k), bounds.neighbour_bound(X, k, n_jobs))
+        bound = max(bounds.centres_bound(X, k), bounds.neighbour_bound(X, k, n_jobs))
     elif X.shape[1] == 1:
-        found = total_cost(X, univariate(X, k)) * (1 - bounds.SAFE)
+        bound = total_cost(X, univariate(X, k)) * (1 - bounds.SAFE)
     else:
-        # Stopped early, prices may be lower than those of the neighbours by the margin for rounding.
-        found = max(bounds.covering_bound(X, k, labels, seconds, report), bounds.neighbour_bound(X, k, n_jobs))
-    share = found / cost_of(X, np.arange(len(X)))
-    # Of equal records the mean is equal only up to rounding.
-    return min(1.0, share) if share > ROUNDING else 0.0
+        # If stopped early, the bound may be below that of the neighbours by the margin for rounding.
+        bound = max(bounds.covering_bound(X, k, labels, seconds, report), bounds.neighbour_bound(X, k, n_jobs))
+    share = bound / cost_of(X, np.arange(len(X)))
+    return min(1.0, share) if share > NEGLIGIBLE_SHARE else 0.0
 
 
 def _scaled(X: Array) -> Array:
-    """Return X about its mean, divided by a power of two so that squares neither overflow nor vanish."""
+    """Return X centred and divided by a power of two, so that squares neither overflow nor vanish."""
     from shoal.partitioning.pool import mean_of
 
     X = X * ldexp(1.0, -frexp(float(np.abs(X).max()))[1])
@@ -118,7 +118,7 @@ def _checked(labels: Any, records: int, k: int) -> Array:
     smallest = int(np.bincount(numbers).min())
     if smallest < k:
         raise DataError(
-            f"The 'labels' of lower_bound must name groups of at least {k} records. Got one of {smallest}.",
+            f"The 'labels' of lower_bound must be groups of at least {k} records. Got one of {smallest}.",
             hint="leave them out, or pass the labels of a partition for the same k.",
         )
     return numbers

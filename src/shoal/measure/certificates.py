@@ -1,28 +1,24 @@
-"""A lower bound on the loss of a partition that is at hand, if it can be had in a reasonable time."""
+"""A lower bound to go with a partition, if it can be computed in reasonable time."""
 
 from __future__ import annotations
 
 import logging
-from typing import Any
 
-import numpy as np
-
+from shoal.arrays import Array
 from shoal.measure.bounds import lower_bound
 from shoal.progress import Progress
 
-Array = np.ndarray[Any, Any]
-
 log = logging.getLogger("shoal")
 
-# Seconds of one core for each n^1.5 d of the quick bound, on ordinary tables.
+# Seconds of the quick bound on one core, for ordinary tables, as a multiple of n^1.5 d.
 QUICK_SECONDS = 2e-8
-# Nobody asked for more than a hint of how good the groups are.
-PATIENCE = 10.0
+# Time limits if none is given: a hint of how good the groups are should cost little.
+CERTIFICATE_SECONDS = 10.0
 LP_SECONDS = 60.0
 
 
 def affordable(n: int, d: int, seconds: float) -> bool:
-    """Return whether the quick bound, which all others need too, is had within about `seconds` on one core."""
+    """Return whether the quick bound, which all others need too, takes at most about `seconds` on one core."""
     return bool(QUICK_SECONDS * n**1.5 * d <= seconds)
 
 
@@ -36,7 +32,7 @@ def certificate(
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> float | None:
-    """Return a lower bound on the loss of all partitions, or None where the table is too large for one in the time.
+    """Return a lower bound on the loss of all partitions, or None if the table is too large for the time.
 
     Parameters
     ----------
@@ -44,15 +40,15 @@ def certificate(
     k : int
     effort : "quick" or "lp"
     labels : int64[n]
-        The partition at hand, with groups of at least k.
+        The partition that the bound goes with; its groups have at least k records.
     time_limit : float or None
         About how many seconds it may take (None: 10, and 60 for ``"lp"``).
     n_jobs : int or None
     progress : callable or None
     """
-    seconds = time_limit if time_limit is not None else LP_SECONDS if effort == "lp" else PATIENCE
+    seconds = time_limit if time_limit is not None else LP_SECONDS if effort == "lp" else CERTIFICATE_SECONDS
     n, d = X.shape
-    if not affordable(n, d, max(seconds, PATIENCE)):
+    if not affordable(n, d, max(seconds, CERTIFICATE_SECONDS)):
         log.info("no lower bound: %d records in %d coordinates are too many for %g s", n, d, seconds)
         return None
     known = labels if effort == "lp" else None

@@ -1,4 +1,4 @@
-"""Information loss: what is lost when records are replaced by the mean of their group."""
+"""Information loss of replacing records by the mean of their group."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.partitioning import door
-
-Array = np.ndarray[Any, Any]
 
 
 def sse(X: Any, labels: Any) -> float:
@@ -25,7 +24,7 @@ def sse(X: Any, labels: Any) -> float:
 
 
 def sst(X: Any) -> float:
-    """Return the sum of squared distances of all records to the mean of all: SSE with a single group."""
+    """Return the sum of squared distances of all records to their common mean: the SSE of a single group."""
     X = door.coordinates(X, "sst")
     return _sse(X, np.zeros(len(X), np.int64))
 
@@ -36,8 +35,7 @@ def information_loss(X: Any, labels: Any) -> float:
     Parameters
     ----------
     X : array-like of shape (n, d)
-        Coordinates, used as they are. The figures of the literature are percentages on standardised
-        attributes.
+        Coordinates, used as they are. The literature gives percentages on standardised attributes.
     labels : array-like of shape (n,)
         Group of each record.
 
@@ -55,7 +53,7 @@ def information_loss(X: Any, labels: Any) -> float:
     X = door.coordinates(X, "information_loss")
     labels = door.group_numbers(labels, len(X))
     total = _sse(X, np.zeros(len(X), np.int64))
-    # Of equal records the mean is equal only up to rounding, so that the total need not be 0.
+    # The mean of equal records is equal to them only up to rounding, so their total need not be 0.
     return 0.0 if total == 0 or bool((X[0] == X).all()) else min(1.0, _sse(X, labels) / total)
 
 

@@ -1,4 +1,4 @@
-"""Sizes of groups, and the measures of loss that look at nothing else."""
+"""Group sizes, and the measures of loss that depend on them alone."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class GroupSizes(NamedTuple):
         `smallest` is the k that holds.
     mean, median : float
     counts : dict of int to int
-        How many groups there are of each size that occurs.
+        The number of groups of each size that occurs.
     """
 
     records: int
@@ -69,7 +69,7 @@ def average_group_size(labels: Any, k: int) -> float:
     ----------
     labels : array-like of shape (n,)
     k : int
-        The size asked for.
+        The required least group size.
     """
     sizes = _sizes(labels)
     k = door.group_size(k, int(sizes.sum()), "average_group_size")

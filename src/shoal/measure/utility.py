@@ -1,11 +1,11 @@
-"""What is left of a table whose groups publish what their records have in common: the units of recoding schemes.
+"""Measures of loss for recoding, where groups publish what their records have in common.
 
 Sources: T = Thaeter (2021), dissertation, 3.2 and 3.3; Xu et al. (2006) for the certainty penalty, Byun et al. (2007)
-for the total information loss, Li, Li, Venkatasubramanian (2010) for the closeness utility. The units that look at the
-sizes of groups alone, C_DM and C_AVG, are in :mod:`shoal.measure.sizes`.
+for the total information loss, Li, Li, Venkatasubramanian (2010) for the closeness utility. The measures that depend on
+group sizes alone, C_DM and C_AVG, are in :mod:`shoal.measure.sizes`.
 
-Missing values: one is like another and like nothing else. A group of missing values only loses nothing; a group where
-they stand beside present ones loses all of the attribute, as what is published covers both a value and its absence.
+All missing values are equal, and different from every other value. A group with only missing values loses nothing; a
+group with missing and present values loses the whole attribute, as its recoding covers both a value and its absence.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.errors import DataError, OptionError, near_names
 from shoal.partitioning import door
 from shoal.tables import columns as _columns
@@ -23,21 +24,19 @@ from shoal.tables.frames import to_arrow
 from shoal.tables.hierarchy import Hierarchy
 from shoal.tables.values import Codes, Groups, Numbers, grouped
 
-Array = np.ndarray[Any, Any]
-
 
 class Penalty(NamedTuple):
-    """What the records of a table lose in their groups.
+    """The loss of a table, in total and by attribute.
 
     Attributes
     ----------
     total : float
         The sum over all records and attributes, weighted.
     average : float
-        The same for a record and an attribute, from 0 (nothing lost) to 1 (all is); known as GCP for the certainty
-        penalty.
+        The average over records and attributes, from 0 (nothing lost) to 1 (everything lost); known as GCP for the
+        certainty penalty.
     by_attribute : dict
-        The part of each attribute in the total.
+        The part of the total that each attribute contributes.
     """
 
     total: float
@@ -46,16 +45,16 @@ class Penalty(NamedTuple):
 
 
 class _Unit(NamedTuple):
-    """How a unit counts what is no number.
+    """How a measure treats values that are not numbers.
 
     Attributes
     ----------
     caller : str
-        For messages.
+        The name of the function, for messages.
     of_nodes : callable
-        Gives what the nodes of a hierarchy cost, float64[nodes], from 0 to 1.
+        Returns the costs of the nodes of a hierarchy, float64[nodes], from 0 to 1.
     of_sets : callable
-        Gives what sets of so many of all values cost, where there is no hierarchy.
+        Returns the costs of sets without a hierarchy, given their sizes and the number of all values.
     """
 
     caller: str
@@ -72,30 +71,31 @@ def certainty_penalty(
 ) -> Penalty:
     """Return the normalised certainty penalty NCP: how wide groups are in each attribute (T definition 3.8).
 
-    A number costs the range of its group, divided by the range of the whole table. A value of a hierarchy costs the
-    leaves below the closest common ancestor of its group, divided by all leaves; a leaf costs 0, and an inner node that
-    stands in the table costs what it covers, even alone. Texts without a hierarchy cost the number of different ones in
-    their group, 0 if it is one, divided by the number of all; ordered categories count as numbers. Each record of a
-    group in which some values are missing and others not costs 1.
+    A number costs the range of its group divided by the range of the table. A value in a hierarchy costs the number of
+    leaves below the closest common ancestor of its group divided by the number of all leaves; a leaf costs 0, and an
+    inner node that occurs in the table costs what it covers, even if it is alone in its group. A text without a
+    hierarchy costs the number of different texts in its group (0 if there is only one) divided by the number of all
+    different texts. Ordered categories count as numbers. Each record of a group with both missing and present values
+    costs 1.
 
     Parameters
     ----------
     values : mapping of names to arrays, data frame, or array-like of shape (n, d)
-        The quasi-identifiers *before* they were recoded. The columns of an array are named 0, 1, ..
+        The quasi-identifiers *before* recoding. The columns of an array are named 0, 1, ...
     labels : array-like of shape (n,)
         Group of each record, any integers or names.
     hierarchies : {name: Hierarchy}, optional
     weights : {name: number}, optional
-        What attributes count, 1 if not said.
+        The weights of attributes, by default 1.
 
     Examples
     --------
     >>> from shoal.measure import certainty_penalty
-    >>> found = certainty_penalty({"age": [20, 30, 60, 60], "sex": ["f", "m", "f", "f"]}, [0, 0, 1, 1])
-    >>> found.total, found.average, found.by_attribute
+    >>> penalty = certainty_penalty({"age": [20, 30, 60, 60], "sex": ["f", "m", "f", "f"]}, [0, 0, 1, 1])
+    >>> penalty.total, penalty.average, penalty.by_attribute
     (2.5, 0.3125, {'age': 0.5, 'sex': 2.0})
     """
-    unit = _Unit("certainty_penalty", _leaf_shares, lambda found, total: found / total)
+    unit = _Unit("certainty_penalty", _leaf_shares, lambda sizes, total: sizes / total)
     return _penalty(unit, values, labels, hierarchies or {}, weights or {})
 
 
@@ -108,15 +108,15 @@ def total_information_loss(
 ) -> Penalty:
     """Return the total information loss Total-IL: NCP with heights in place of leaves (T 3.2, Byun et al. 2007).
 
-    A value of a hierarchy costs the height of the closest common ancestor of its group, divided by the height of the
-    tree; heights are the levels down to the lowest leaf below. Texts without a hierarchy lie under one root: a group
-    with different ones costs 1. Numbers, and everything else, as in :func:`certainty_penalty`; weights are not in the
-    paper.
+    A value in a hierarchy costs the height of the closest common ancestor of its group divided by the height of the
+    tree; the height of a node is the number of levels down to its lowest leaf. Texts without a hierarchy have a single
+    root, so a record of a group with different texts costs 1. Everything else is as in :func:`certainty_penalty`.
+    Weights are not in the paper.
 
     Parameters
     ----------
     values, labels, hierarchies, weights
-        As those of :func:`certainty_penalty`.
+        As in :func:`certainty_penalty`.
 
     Examples
     --------
@@ -126,16 +126,16 @@ def total_information_loss(
     >>> shoal.measure.total_information_loss(town, [0, 0, 1, 1], hierarchies={"town": places}).total
     3.0
     """
-    unit = _Unit("total_information_loss", _height_shares, lambda found, total: np.ones(len(found)))
+    unit = _Unit("total_information_loss", _height_shares, lambda sizes, total: np.ones(len(sizes)))
     return _penalty(unit, values, labels, hierarchies or {}, weights or {})
 
 
 def closeness_utility(labels: Any, sensitive: Any) -> float:
-    """Return how much of a sensitive attribute the groups tell, in bits (T definition 3.15).
+    """Return how much groups reveal about a sensitive attribute, in bits (T definition 3.15).
 
-    That is the entropy of its values in the whole table less their mean entropy within a group, or the information that
-    group and value have in common. A missing value counts as one more value. The more a group tells the higher is the
-    figure, so that it may be the highest where privacy is the lowest: T table 3.5 has examples.
+    This is the mutual information of group and value: the entropy of the values in the whole table minus their mean
+    entropy within groups. A missing value counts as a value of its own. The more groups reveal, the higher the utility,
+    so it may be highest where privacy is lowest: T table 3.5 has examples.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def closeness_utility(labels: Any, sensitive: Any) -> float:
     groups = door.group_numbers(labels, len(column))
     codes = _columns.decode(column, "nominal", name="sensitive")[0].codes + 1  # type: ignore[union-attr]
     pairs = np.unique(groups * (int(codes.max()) + 1) + codes, return_counts=True)[1]
-    # All entropies over one denominator: whatever is exact in binary, such as a share of a quarter, comes out exact.
+    # All entropies have one denominator, so that shares that are exact in binary, such as 1/4, give exact results.
     n = len(column)
     whole = _spread(np.array([n])) - _spread(np.bincount(codes))
     within = _spread(np.bincount(groups)) - _spread(pairs)
@@ -178,7 +178,7 @@ def _penalty(
     parts = {}
     for name, column in table.items():
         costs = _costs(_read(column, name, hierarchies.get(name)), groups, unit, hierarchies.get(name), str(name))
-        # Rounded once: neither the order of rows nor the names of groups matter.
+        # Rounded once, so that neither the order of rows nor the numbering of groups matters.
         parts[name] = weight[name] * fsum(groups.sizes * costs)
     total = fsum(parts.values())
     most = n * fsum(weight.values())
@@ -186,7 +186,7 @@ def _penalty(
 
 
 def _costs(values: Numbers | Codes, groups: Groups, unit: _Unit, hierarchy: Hierarchy | None, name: str) -> Array:
-    """Return what each group costs in one attribute, from 0 to 1: float64[m]."""
+    """Return the cost of each group in one attribute, from 0 to 1: float64[m]."""
     if isinstance(values, Numbers):
         costs = _of_ranges(values.values, groups)
     elif hierarchy is not None:
@@ -201,7 +201,7 @@ def _costs(values: Numbers | Codes, groups: Groups, unit: _Unit, hierarchy: Hier
 
 
 def _of_ranges(numbers: Array, groups: Groups) -> Array:
-    """Return the range of each group as a fraction of the whole; whatever for groups of missing values only."""
+    """Return the range of each group as a fraction of that of the table; undefined if all values are missing."""
     ordered = numbers[groups.order]
     low, high = (f.reduceat(ordered, groups.starts[:-1]) for f in (np.fmin, np.fmax))
     whole = np.fmax.reduce(high) - np.fmin.reduce(low)
@@ -209,18 +209,18 @@ def _of_ranges(numbers: Array, groups: Groups) -> Array:
 
 
 def _of_sets(codes: Array, groups: Groups, unit: _Unit) -> Array:
-    """Return what the sets of different values of each group cost, those of a single value nothing."""
+    """Return the cost of the set of different values of each group, 0 for a single value."""
     present = codes >= 0
     counts = np.bincount(codes[present])
-    # Sorted by hand: np.unique, asked for values alone, hashes them, which takes ten times as long.
+    # Sorted here: np.unique without further outputs hashes the values, which takes ten times as long.
     pairs = np.sort(groups.labels[present] * len(counts) + codes[present])
     firsts = pairs[np.diff(pairs, prepend=-1) > 0]
-    found = np.bincount(firsts // max(1, len(counts)), minlength=len(groups.sizes))
-    return np.where(found > 1, unit.of_sets(found, max(1, int(np.count_nonzero(counts)))), 0.0)
+    sizes = np.bincount(firsts // max(1, len(counts)), minlength=len(groups.sizes))
+    return np.where(sizes > 1, unit.of_sets(sizes, max(1, int(np.count_nonzero(counts)))), 0.0)
 
 
 def _leaf_shares(hierarchy: Hierarchy) -> Array:
-    """Return the leaves below each node, as a fraction of all: float64[nodes], 0 for leaves."""
+    """Return the number of leaves below each node, as a fraction of all: float64[nodes], 0 for leaves."""
     below = np.zeros(len(hierarchy))
     below[hierarchy.leaf_nodes] = 1
     for node in range(len(hierarchy) - 1, 0, -1):
@@ -230,7 +230,7 @@ def _leaf_shares(hierarchy: Hierarchy) -> Array:
 
 
 def _height_shares(hierarchy: Hierarchy) -> Array:
-    """Return the levels below each node, as a fraction of those below the root: float64[nodes]."""
+    """Return the number of levels below each node, as a fraction of those below the root: float64[nodes]."""
     below = np.zeros(len(hierarchy))
     for node in range(len(hierarchy) - 1, 0, -1):
         parent = hierarchy.parents[node]
@@ -238,16 +238,16 @@ def _height_shares(hierarchy: Hierarchy) -> Array:
     return np.asarray(below / max(1.0, below[0]))
 
 
-# --- what comes in ---
+# --- input ---
 
 
 def _table(values: Any, caller: str) -> dict[Any, Any]:
-    """Return the columns of whatever holds them as {name: pyarrow.ChunkedArray}, all of one length."""
+    """Return the columns of a mapping, data frame or array as {name: pyarrow.ChunkedArray}, all of one length."""
     if not isinstance(values, Mapping) and hasattr(values, "columns"):
-        table = to_arrow(values, caller)
-        return {name: _arrow(table.column(name), name, caller) for name in table.column_names}
+        frame = to_arrow(values, caller)
+        return {name: _arrow(frame.column(name), name, caller) for name in frame.column_names}
     if not isinstance(values, Mapping):
-        # As objects, or numbers beside texts would become texts.
+        # As objects: otherwise numbers beside texts would become texts.
         given = values if isinstance(values, np.ndarray) else np.asarray(values, object)
         if given.ndim != 2:
             raise DataError(
@@ -255,12 +255,12 @@ def _table(values: Any, caller: str) -> dict[Any, Any]:
                 f"Got {given.ndim} dimensions."
             )
         values = {j: given[:, j] for j in range(given.shape[1])}
-    found = {name: _arrow(column, name, caller) for name, column in values.items()}
-    lengths = sorted({len(column) for column in found.values()})
+    table = {name: _arrow(column, name, caller) for name, column in values.items()}
+    lengths = sorted({len(column) for column in table.values()})
     if len(lengths) != 1 or lengths[0] == 0:
-        said = "none" if lengths in ([], [0]) else f"from {lengths[0]} to {lengths[-1]}"
-        raise DataError(f"The values of {caller} must be columns with equally many records. Got {said}.")
-    return found
+        actual = "none" if lengths in ([], [0]) else f"from {lengths[0]} to {lengths[-1]}"
+        raise DataError(f"The values of {caller} must be columns with equally many records. Got {actual}.")
+    return table
 
 
 def _arrow(column: Any, name: Any, caller: str) -> Any:
@@ -269,7 +269,7 @@ def _arrow(column: Any, name: Any, caller: str) -> Any:
     try:
         if not isinstance(column, pa.ChunkedArray):
             column = pa.chunked_array([pa.array(column, from_pandas=True)])
-        # Without a single value there is no type either: texts, of which all are missing.
+        # A column without values has no type: it becomes one of missing texts.
         return column.cast(pa.string()) if pa.types.is_null(column.type) else column
     except (pa.ArrowException, TypeError, ValueError):
         raise DataError(
@@ -299,7 +299,7 @@ def _check_names(caller: str, option: str, named: Mapping[Any, Any], known: Iter
         if option == "hierarchies" and not isinstance(value, Hierarchy):
             raise OptionError(
                 f"The {option!r} of {caller} must be of the class shoal.Hierarchy. Got {type(value).__name__}.",
-                hint="Hierarchy.from_nested and Hierarchy.load make one.",
+                hint="Hierarchy.from_nested and Hierarchy.load create one.",
             )
 
 

@@ -29,15 +29,16 @@ from typing import Any, Literal
 
 import numpy as np
 
+from shoal.arrays import group_means
 from shoal.kernels import kicks as _kicks
 from shoal.kernels.growth import mdav_plainly
-from shoal.partitioning.bounds import neighbour_bound
 from shoal.partitioning.chains import Budget, field
-from shoal.partitioning.choice import quick_start
+from shoal.partitioning.choice import DEFAULT_SECONDS, quick_start
 from shoal.partitioning.compiling import beside
 from shoal.partitioning.covering import solve
 from shoal.partitioning.evolution import CYCLE, OTHER_STARTS, Evolution, compact, ending
 from shoal.partitioning.maximum_distance import mdav_plus
+from shoal.partitioning.neighbour_bound import neighbour_bound
 from shoal.partitioning.paths import univariate
 from shoal.partitioning.pool import SMALL_TABLE, Pool, squared_error
 from shoal.partitioning.refine import split_large
@@ -49,7 +50,6 @@ Generator = np.random.Generator
 
 log = logging.getLogger("shoal")
 
-PATIENCE = 60.0
 # Bounds are proven up to a tolerance: so near is met.
 MET = 1 + 2e-6
 # The share of the time for the start.
@@ -89,7 +89,7 @@ def anytime(
         return np.zeros(len(X), np.int64)
     if X.shape[1] == 1:
         return univariate(X, k, report=report)
-    seconds = np.inf if max_steps != "none" else (PATIENCE if time_limit is None else time_limit) * STARTING
+    seconds = np.inf if max_steps != "none" else (DEFAULT_SECONDS if time_limit is None else time_limit) * STARTING
     name, options = quick_start(len(X), X.shape[1], seconds)
     extra = {"n_jobs": n_jobs} if find(name).parallel else {}
 
@@ -130,7 +130,7 @@ def _ready(
     """Have everything compiled by a search of a few records, and return the time: compiling is not searching."""
     few, interrupted = X[: max(2 * k, SAMPLE)], Event()
     rng = np.random.default_rng(0)
-    seconds = PATIENCE if time_limit is None else time_limit
+    seconds = DEFAULT_SECONDS if time_limit is None else time_limit
     long = seconds >= LONG if max_steps == "none" else max_steps > CYCLE * (len(X) // k)
     with hearing(interrupted):
         with beside(_kicks.search, ["kicks"], ["moves"]) as wait:
@@ -170,7 +170,7 @@ class _Hunt:
         self.begin, self.report = begin, report
         self.steps = None if max_steps == "none" else max_steps
         if time_limit is None:
-            time_limit = PATIENCE if self.steps is None else np.inf
+            time_limit = DEFAULT_SECONDS if self.steps is None else np.inf
         self.until = begin + time_limit
         self.stop = Event()
         self.labels = compact(split_large(self.X, k, labels, mdav_plus, in_place=True))
@@ -319,7 +319,7 @@ def cut_in_regions(X: Array, labels: Array, rng: Generator) -> list[Array]:
     """Cut a table into at least REGIONS regions of at most REGION records, without cutting groups: rows of each."""
     sizes = np.bincount(labels)
     most = min(REGION, len(X) // REGIONS * 5 // 4)
-    means = np.column_stack([np.bincount(labels, column) / sizes for column in X.T])
+    means = group_means(X, labels)
     order = np.argsort(labels, kind="stable")
     bounds = np.concatenate([[0], np.cumsum(sizes)])
     large, regions = [np.arange(len(sizes))], []

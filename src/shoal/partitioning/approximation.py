@@ -44,17 +44,17 @@ optimum. Splitting by MDAV never raises the cost. Together:
 from __future__ import annotations
 
 import heapq
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.kernels.trees import cut_tree
 from shoal.partitioning.maximum_distance import mdav
 from shoal.partitioning.memory import require
 from shoal.partitioning.pool import members, nearest_others
 from shoal.progress import Progress, part, silent
 
-Array = np.ndarray[Any, Any]
 NONE = -1
 
 
@@ -76,7 +76,7 @@ class Forest(NamedTuple):
     trees: Array
 
 
-class Parts(NamedTuple):
+class Subtrees(NamedTuple):
     """Trees that were cut into parts.
 
     Attributes
@@ -169,7 +169,7 @@ def _find(links: list[int], u: int) -> int:
     return u
 
 
-def decompose(grown: Forest, k: int) -> Parts:
+def decompose(grown: Forest, k: int) -> Subtrees:
     """Cut every tree of more than max(2k - 1, 3k - 5) records into parts of at least k and at most that many.
 
     Edges are removed wherever both sides keep k records, the longest first; of equal ones, the edge from the
@@ -194,7 +194,7 @@ def decompose(grown: Forest, k: int) -> Parts:
             centre, branches = _branches(order, up, grown.squares, k)
             for parcel in _pack(centre, branches, k):
                 close(parcel, NONE if centre in parcel else centre)
-    return Parts(labels, np.array(borrowed, np.int64))
+    return Subtrees(labels, np.array(borrowed, np.int64))
 
 
 def _cut_edges(grown: Forest, rows: Array, k: int) -> list[tuple[list[int], dict[int, int]]]:

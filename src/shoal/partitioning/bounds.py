@@ -18,15 +18,16 @@ from shoal.errors import TooLargeError
 from shoal.partitioning.cover_prices import Effort, Pricing
 from shoal.partitioning.covering import MOST_RECORDS, TOLERANCE, record_prices, solve
 from shoal.partitioning.exact import exact, most_records
-from shoal.partitioning.pool import cost_of, nearest_others, total_cost
+from shoal.partitioning.neighbour_bound import SAFE, neighbour_bound, neighbour_prices
+from shoal.partitioning.pool import cost_of, total_cost
 from shoal.progress import Progress, silent
 
 Array = np.ndarray[Any, Any]
 
+__all__ = ["SAFE", "centres_bound", "covering_bound", "neighbour_bound", "neighbour_prices", "windows_bound"]
+
 log = logging.getLogger("shoal")
 
-# Relative, for rounding.
-SAFE = 1e-9
 # Records in a window of `windows_bound`, at most.
 WINDOW = 1200
 # Seconds for a weight of one pair of records and coordinate.
@@ -34,29 +35,6 @@ WEIGHT_SECONDS = 1e-9
 # Records that `centres_bound` takes, and cells that it divides space into.
 MOST_FOR_CENTRES = 60
 CELLS = 200
-
-
-def neighbour_bound(X: Array, k: int, n_jobs: int = 1) -> float:
-    """Return the sum over records of their k - 1 smallest squared distances, divided by 2k.
-
-    No partition has a smaller squared error: a record shares its group with s - 1 >= k - 1 others, and its part of the
-    squared error is the sum of its squared distances to them over 2s. That is half their mean, itself (0) included, and
-    the mean of the s smallest numbers does not fall with s.
-
-    Parameters
-    ----------
-    X : float64[n, d]
-    k : int
-    n_jobs : int
-    """
-    return fsum(neighbour_prices(X, k, n_jobs)) if len(X) >= 2 * k else cost_of(X, np.arange(len(X))) * (1 - SAFE)
-
-
-def neighbour_prices(X: Array, k: int, n_jobs: int = 1) -> Array:
-    """Return the part of the neighbour bound of each record: float64[n]."""
-    squares = nearest_others(X, k - 1, n_jobs)[1]
-    prices: Array = squares.sum(axis=1) / (2 * k) * (1 - SAFE)
-    return prices
 
 
 def covering_bound(

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from shoal.arrays import group_means
 from shoal.kernels import kicks as _kicks
 from shoal.kernels import search_state as _state
 from shoal.partitioning.pool import nearest_others
@@ -219,8 +220,7 @@ def new_state(
     order = np.argsort(labels, kind="stable")
     starts = np.cumsum(sizes) - sizes
     members[labels[order], np.arange(n) - starts[labels[order]]] = order
-    for j in range(d):
-        means[:groups, j] = np.bincount(labels, X[:, j]) / sizes[:groups]
+    means[:groups] = group_means(X, labels)
     squares = ((X - means[labels]) ** 2).sum(axis=1)
     costs[:groups] = np.bincount(labels, squares)
     np.maximum.at(radii, labels, np.sqrt(squares))

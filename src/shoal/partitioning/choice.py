@@ -11,7 +11,8 @@ ONA_STAR_SECONDS = 4e-8
 MDAV_SECONDS = 1.5e-8
 MONA_SECONDS = 3e-9
 KICK_SECONDS = 1.7e-7
-PATIENCE = 60.0
+# About how many seconds `auto` and `anytime` take if no limit is given.
+DEFAULT_SECONDS = 60.0
 # Kicks for each k records: what is enough if nobody asks for more, what must be possible for a search to pay, and
 # what is hardly worth exceeding.
 KICKS, FEWEST_KICKS, MOST_KICKS = 100, 20, 20_000
@@ -50,7 +51,7 @@ def quick_start(n: int, d: int, seconds: float) -> tuple[str, dict[str, Any]]:
     return "mondrian-v2d", {"whole": "2k-1"}
 
 
-def choose(n: int, d: int, k: int, seconds: float | None = None, patience: float = PATIENCE) -> Choice:
+def choose(n: int, d: int, k: int, seconds: float | None = None, patience: float = DEFAULT_SECONDS) -> Choice:
     """Choose the method of least expected loss that ends within about `seconds` on one core.
 
     By estimates and not by the clock, so that the choice, and what it gives, does not depend on how busy a machine is.

@@ -75,7 +75,7 @@ def _compile_rule_moves() -> None:
 
 def _compile_rule_cuts() -> None:
     s, rules, w = _example()
-    compile_for(_rule_moves.cut, s, rules, 0, K, w)
+    compile_for(_rule_moves.cut_in_two, s, rules, 0, K, w)
     compile_for(_rule_moves.takers, s, rules, 0, 1, w)
 
 

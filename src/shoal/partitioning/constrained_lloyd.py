@@ -7,10 +7,11 @@ reference of methods for full titles.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.errors import ShoalError
 from shoal.kernels import flow as _flow
 from shoal.kernels import groups as _groups
@@ -19,7 +20,6 @@ from shoal.partitioning.mondrian import mondrian_v
 from shoal.partitioning.pool import members, nearest_each, numbered, squared_error
 from shoal.progress import Progress, part, silent
 
-Array = np.ndarray[Any, Any]
 Start = Literal["mdav*", "mdav", "mondrian-v"]
 
 ROUNDS = 200

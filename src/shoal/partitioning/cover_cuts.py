@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-Array = np.ndarray[Any, Any]
+from shoal.arrays import Array
 
 LEAST_VIOLATION = 0.005
 

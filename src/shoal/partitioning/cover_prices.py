@@ -20,10 +20,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.kernels import pricing as _pricing
 from shoal.partitioning.cover_cuts import Cuts
-
-Array = np.ndarray[Any, Any]
 
 # Weights looked at before the clock is read again: about a tenth of a second.
 STRETCH = 10_000_000

@@ -14,10 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.kernels import pricing as _pricing
 from shoal.partitioning.cover_cuts import Cuts, membership
-
-Array = np.ndarray[Any, Any]
 
 
 class Solved(NamedTuple):
@@ -252,6 +251,25 @@ def choice(
     """
     import highspy
 
+    options = {"output_flag": False, "threads": 1, "mip_rel_gap": 1e-7, "mip_abs_gap": 1e-7 * records}
+    limits = {"time_limit": seconds, "mip_max_nodes": nodes}
+    h = highspy.Highs()
+    for option, value in (options | limits).items():
+        if value is not None:
+            h.setOptionValue(option, value)
+    h.passModel(_integer_programme(costs, matrix, records, right))
+    solution = highspy.HighsSolution()
+    solution.col_value = start
+    h.setSolution(solution)
+    h.run()
+    finished = h.getModelStatus() == highspy.HighsModelStatus.kOptimal
+    return np.flatnonzero(np.array(h.getSolution().col_value) > 0.5), finished
+
+
+def _integer_programme(costs: Array, matrix: Any, records: int, right: Array) -> Any:
+    """Return the programme of :func:`choice` as HiGHS takes it."""
+    import highspy
+
     lp = highspy.HighsLp()
     lp.num_col_, lp.num_row_ = len(costs), len(right)
     lp.col_cost_, lp.col_lower_, lp.col_upper_ = costs, np.zeros(len(costs)), np.ones(len(costs))
@@ -260,22 +278,4 @@ def choice(
     lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
     lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = matrix.indptr, matrix.indices, matrix.data
     lp.integrality_ = [highspy.HighsVarType.kInteger] * len(costs)
-    h = highspy.Highs()
-    for option, value in (
-        ("output_flag", False),
-        ("threads", 1),
-        ("mip_rel_gap", 1e-7),
-        ("mip_abs_gap", 1e-7 * records),
-    ):
-        h.setOptionValue(option, value)
-    if seconds is not None:
-        h.setOptionValue("time_limit", seconds)
-    if nodes is not None:
-        h.setOptionValue("mip_max_nodes", nodes)
-    h.passModel(lp)
-    solution = highspy.HighsSolution()
-    solution.col_value = start
-    h.setSolution(solution)
-    h.run()
-    finished = h.getModelStatus() == highspy.HighsModelStatus.kOptimal
-    return np.flatnonzero(np.array(h.getSolution().col_value) > 0.5), finished
+    return lp

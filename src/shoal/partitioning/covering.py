@@ -21,10 +21,11 @@ from __future__ import annotations
 
 import logging
 import time
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.kernels import pricing as _pricing
 from shoal.partitioning.cover_cuts import separate
 from shoal.partitioning.cover_prices import Effort, Listed, Prices, Pricing
@@ -33,8 +34,6 @@ from shoal.partitioning.lloyd import ona_star
 from shoal.partitioning.maximum_distance import mdav_star
 from shoal.partitioning.pool import members, nearest_others, numbered, total_cost
 from shoal.progress import Progress, silent
-
-Array = np.ndarray[Any, Any]
 
 log = logging.getLogger("shoal")
 
@@ -187,7 +186,7 @@ class _Search:
                 self.incumbent(solved, 0.3)
                 self.prove(1.0)
                 return
-            self.cut(sets, solved)
+            self.add_cuts(sets, solved)
 
     def columns(self) -> Solved | None:
         """Add columns until the bound is that of the programme; None at the end of the time."""
@@ -257,7 +256,7 @@ class _Search:
         _pricing.descend(self.X, prices, self.near, self.k, 1e-9, start)
         return start
 
-    def cut(self, sets: list[tuple[int, ...]], solved: Solved) -> None:
+    def add_cuts(self, sets: list[tuple[int, ...]], solved: Solved) -> None:
         """Add cuts, and drop those without a price."""
         programme = self.programme
         idle = (solved.cuts < 1e-9) & (self.best.cuts < 1e-9)

@@ -6,18 +6,16 @@ Sources: K = Khomnotai et al. (2018); T = Thaeter (2021), dissertation.
 from __future__ import annotations
 
 from math import fsum
-from typing import Any
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.kernels import candidates as _candidates
 from shoal.kernels import groups as _groups
 from shoal.partitioning.maximum_distance import assign_leftovers, mdav
 from shoal.partitioning.memory import require
 from shoal.partitioning.pool import Groups, Pool, cost_of, members
 from shoal.progress import Progress, part, silent
-
-Array = np.ndarray[Any, Any]
 
 
 class Candidates:

@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.errors import DataError, OptionError
-
-Array = np.ndarray[Any, Any]
 
 # Squares of differences, summed over any sensible number of coordinates, stay finite below LARGEST, and
 # above SMALLEST they do not vanish.

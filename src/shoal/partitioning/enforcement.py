@@ -1,7 +1,7 @@
-"""Microaggregation under demands on sensitive values: the ways to a partition, and the best of them.
+"""Microaggregation under requirements on sensitive values: several ways to a partition, and the best of them.
 
-Every way ends with a generic repair of what still falls short, and then with a local search that keeps what holds
-(`shoal.partitioning.rule_search`).
+Every way ends with a repair of what still falls short (`shoal.partitioning.repair`), then with a local search that
+keeps what holds (`shoal.partitioning.rule_search`).
 """
 
 from __future__ import annotations
@@ -17,8 +17,11 @@ from shoal.kernels import rules as _rules
 from shoal.kernels.rules import Rules
 from shoal.partitioning import rule_growth as _growth
 from shoal.partitioning.choice import quick_start
+from shoal.partitioning.cutting import median_cuts
 from shoal.partitioning.pool import numbered, squared_error
 from shoal.partitioning.registry import find
+from shoal.partitioning.repair import repair
+from shoal.partitioning.requirements import Requirements
 from shoal.partitioning.rule_search import search as _search
 from shoal.progress import Progress, part, silent
 
@@ -28,27 +31,6 @@ Array = np.ndarray[Any, Any]
 ALL_WAYS = 60_000
 # Seconds that the start of a plain method may take.
 STARTING = 20.0
-
-
-class Asked(NamedTuple):
-    """What is asked of groups besides k.
-
-    Attributes
-    ----------
-    rules : Rules or None
-        As kernels take it; None if they cannot tell: then groups are repaired and cut only.
-    short : callable
-        Gives, for rows and their labels 0 .. m - 1, bool[m]: which groups fall short of anything that is asked.
-    repair : callable
-        Makes labels that satisfy everything of any labels 0 .. m - 1.
-    cuts : callable
-        Makes such labels by cuts, given a callable for progress.
-    """
-
-    rules: Rules | None
-    short: Callable[[Array, Array], Array]
-    repair: Callable[[Array], Array]
-    cuts: Callable[[Progress], Array]
 
 
 class Way(NamedTuple):
@@ -98,7 +80,7 @@ WAYS: dict[str, Way] = {
 def enforce(
     X: Array,
     k: int,
-    asked: Asked,
+    required: Requirements,
     *,
     way: str = "best",
     labels: Array | None = None,
@@ -108,13 +90,13 @@ def enforce(
     n_jobs: int = 1,
     report: Progress = silent,
 ) -> Array:
-    """Return groups of at least k records that satisfy what is asked.
+    """Return groups of at least k records that satisfy the requirements.
 
     Parameters
     ----------
     X : float64[n, d]
     k : int
-    asked : Asked
+    required : Requirements
     way : str
         One of ``WAYS``, or "best": that of least squared error after a short search, of those that fit.
     labels : int64[n] or None
@@ -134,18 +116,18 @@ def enforce(
     """
     if way != "best" and way not in WAYS:
         raise OptionError(f"There is no way {way!r}.", hint=near_names(way, WAYS, f"ways are {', '.join(WAYS)}."))
-    if way != "best" and not WAYS[way].fits(asked.rules):
+    if way != "best" and not WAYS[way].fits(required.rules):
         raise OptionError(f"The way {way!r} must suit what is demanded. Got other demands.", hint="try 'best'.")
     names = [way]
     if way == "best":
-        names = [name for name, one in WAYS.items() if one.tried and one.fits(asked.rules)]
+        names = [name for name, one in WAYS.items() if one.tried and one.fits(required.rules)]
         names = [name for name in names if WAYS[name].many or len(X) <= ALL_WAYS]
     until = None if time_limit is None else time.perf_counter() + time_limit
-    rules = asked.rules if search else None
+    rules = required.rules if search else None
     made: list[tuple[float, Array]] = []
     for turn, name in enumerate(names):
         told = part(report, 0.5 * turn / len(names), 0.5 * (turn + 1) / len(names))
-        found = _start(name, X, k, asked, labels, told)
+        found = _start(name, X, k, required, labels, told)
         if rules is not None and len(names) > 1:
             # What a start is worth shows when no single move is left that gains.
             seconds = _left(until, len(names) - turn + 1)
@@ -163,13 +145,15 @@ def _left(until: float | None, shares: int = 1) -> float | None:
     return None if until is None else max(0.0, (until - time.perf_counter()) / shares)
 
 
-def _start(name: str, X: Array, k: int, asked: Asked, labels: Array | None, report: Progress) -> Array:
+def _start(name: str, X: Array, k: int, required: Requirements, labels: Array | None, report: Progress) -> Array:
     """Return the partition of one way, repaired where it falls short."""
-    rules = asked.rules
-    if rules is None or name in ("repair", "mondrian"):
-        found = asked.cuts(report) if name == "mondrian" else _plain(X, k) if labels is None else labels
-    elif name == "merge":
-        found = _growth.merging(X, _plain(X, k) if labels is None else labels, rules, report=report)
+    rules = required.rules
+    if name == "mondrian":
+        found = median_cuts(X, k, required.falls_short, report)
+    elif rules is None or name in ("repair", "merge"):
+        found = _plain(X, k) if labels is None else labels
+        if rules is not None and name == "merge":
+            found = _growth.merge_worst(X, found, rules, report=report)
     elif name == "k-first":
         found = _growth.k_first(X, k, rules, report=report)
     elif name == "t-first":
@@ -177,8 +161,8 @@ def _start(name: str, X: Array, k: int, asked: Asked, labels: Array | None, repo
     else:
         found = _growth.diverse_growth(X, k, rules, report=report)
     # The repair also cuts large groups, which other ways have done.
-    falls_short = name == "repair" or asked.short(np.arange(len(X)), found).any()
-    return asked.repair(found) if falls_short else found
+    falls_short = name == "repair" or required.falls_short(np.arange(len(X)), found).any()
+    return repair(X, found, k, required) if falls_short else found
 
 
 def _plain(X: Array, k: int) -> Array:

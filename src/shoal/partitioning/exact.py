@@ -31,10 +31,11 @@ from __future__ import annotations
 
 import time
 from math import inf
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.errors import TooLargeError
 from shoal.kernels.branch import MEMORY_BITS, cheapest_cover, descend, groups_below, polish
 from shoal.kernels.halving import longest_sum
@@ -42,8 +43,6 @@ from shoal.partitioning.maximum_distance import mdav, mdav_star
 from shoal.partitioning.paths import cbfs_mhm, mdav_mhm, univariate
 from shoal.partitioning.pool import squared_error
 from shoal.progress import Progress, part, silent
-
-Array = np.ndarray[Any, Any]
 
 TOLERANCE = 1e-9
 # How near a bound comes to the value of the linear programme; it is valid in any case.

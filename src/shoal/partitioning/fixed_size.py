@@ -5,16 +5,13 @@ Sources: K = Khomnotai et al. (2018); T = Thaeter (2021), dissertation; D = Domi
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.kernels.growth import BY_MEAN, BY_SEED, FROM_LISTS, FROM_MEAN
 from shoal.partitioning.maximum_distance import assign_leftovers, grow_groups, nearest_neighbours, outermost_first
 from shoal.partitioning.pool import Groups, Pool
 from shoal.progress import Progress, silent
-
-Array = np.ndarray[Any, Any]
 
 
 def cbfs(X: Array, k: int, *, report: Progress = silent) -> Array:

@@ -9,14 +9,14 @@ no corner gets one at a fixed place. Curves through space keep what is near in s
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.partitioning.pool import square_distances
 from shoal.progress import Progress, silent
 
-Array = np.ndarray[Any, Any]
 Order = Literal["hilbert", "lexicographic", "distance"]
 
 # Cells of the curve along each coordinate: 2^BITS, half of them between -WIDTH and WIDTH.

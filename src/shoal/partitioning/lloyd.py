@@ -7,16 +7,15 @@ from __future__ import annotations
 
 from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Lock
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.kernels import halves as _halves
 from shoal.partitioning.maximum_distance import Closest, Star, best_gamma, mdav_star
 from shoal.partitioning.refine import ona_rounds
 from shoal.progress import Progress, part, silent
-
-Array = np.ndarray[Any, Any]
 
 
 def ona_star(X: Array, k: int, *, closest: Closest = "mean", n_jobs: int = 1, report: Progress = silent) -> Array:

@@ -10,17 +10,17 @@ import heapq
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from math import inf
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.kernels import construction as _construction
 from shoal.kernels import growth as _growth
 from shoal.kernels import star as _star
 from shoal.partitioning.pool import Groups, Pool, in_threads, mean_of, square_distances, total_cost
 from shoal.progress import Progress, silent
 
-Array = np.ndarray[Any, Any]
 Closest = Literal["mean", "record", "cost"]
 
 # Into how many parts a run is cut, at least, to tell progress and to hear Ctrl-C.

@@ -88,7 +88,9 @@ def _cut_down(X: Array, most: int, rule: int, weight: float, n_jobs: int, report
         middle = 0
         if len(rows) > max(PART, most):
             strict = rule == _halves.STRICT
-            middle = _halves.cut(X, rows, (most + 1) // 2) if strict else _halves.halve(X, rows, rule, weight)
+            middle = (
+                _halves.cut_between_values(X, rows, (most + 1) // 2) if strict else _halves.halve(X, rows, rule, weight)
+            )
         if middle == 0:
             small.append(rows)
             continue

@@ -6,17 +6,16 @@ Source: D = Domingo-Ferrer et al. (2006), which extends Hansen and Mukherjee (20
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
-from shoal.kernels.cuts import cut
+from shoal.arrays import Array
+from shoal.kernels.cuts import cut_in_order
 from shoal.kernels.growth import FROM_MEAN, OPPOSITE
 from shoal.partitioning.maximum_distance import FurthestPairs, grow_groups, md_groups
 from shoal.partitioning.pool import Groups, Pool, by_distance, members
 from shoal.progress import Progress, part, silent
-
-Array = np.ndarray[Any, Any]
 
 
 def mhm(X: Array, order: Array, k: int) -> Array:
@@ -30,7 +29,7 @@ def mhm(X: Array, order: Array, k: int) -> Array:
     k : int
     """
     labels = np.empty(len(X), np.int64)
-    labels[order] = cut(X[order], k)
+    labels[order] = cut_in_order(X[order], k)
     return labels
 
 

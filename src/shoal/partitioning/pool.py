@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.kernels import construction as _construction
 from shoal.kernels import groups as _groups
 from shoal.kernels import growth as _growth
@@ -21,7 +22,6 @@ from shoal.kernels import search as _search
 from shoal.kernels import sums as _sums
 from shoal.kernels.star import Building
 
-Array = np.ndarray[Any, Any]
 NONE = -1
 # Up to so many points, each is looked at.
 SMALL_SET = 500

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.kernels import rounds as _rounds
 from shoal.kernels.groups import all_means
 from shoal.partitioning.maximum_distance import mdav_plus
@@ -21,7 +21,6 @@ from shoal.partitioning.pool import nearest_each, numbered, total_cost
 from shoal.partitioning.refine import Work, split_large
 from shoal.progress import Progress, silent
 
-Array = np.ndarray[Any, Any]
 Generator = np.random.Generator
 
 # Rounds of ONA, of the ONA that splits its groups, and of the one that splits those.

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from shoal.arrays import group_means
 from shoal.partitioning.chains import Field, Met
 from shoal.partitioning.cover_programme import choice
 
@@ -56,7 +57,7 @@ class Memory:
         starts = np.cumsum(sizes) - sizes
         rows = np.zeros((len(sizes), width), np.int32)
         rows[labels[order], np.arange(len(labels)) - starts[labels[order]]] = order
-        means = np.column_stack([np.bincount(labels, x) / sizes for x in X.T])
+        means = group_means(X, labels)
         costs = np.bincount(labels, ((X - means[labels]) ** 2).sum(axis=1))
         keys = np.zeros(len(sizes), np.uint64)
         np.add.at(keys, labels, self.place.keys)

@@ -55,7 +55,7 @@ class Work:
         n, groups = len(self.X), int(labels.max()) + 1
         room = 2 * groups + 4 * self.k + 64
         means = all_means(self.X, labels, groups)
-        self.parts = _rounds.Parts(
+        self.parts = _rounds.Partition(
             X=self.X,
             labels=np.empty(n, np.int64),
             heads=np.full(room, -1, np.int64),
@@ -254,17 +254,24 @@ def ona_rounds(
     return rounds(X, k, labels, one_round, most=MOST_ROUNDS, by_row=by_row, n_jobs=n_jobs, report=report)
 
 
-def tfrp2(X: Array, k: int, labels: Array, *, passes: int | Literal["all"] = "all", report: Progress = silent) -> Array:
+def tfrp2(
+    X: Array,
+    k: int,
+    labels: Array,
+    *,
+    passes: int | Literal["all"] = "all",
+    reading: Literal["printed", "pseudocode"] = "printed",
+    report: Progress = silent,
+) -> Array:
     """Decompose (K figure 2), the second phase of TFRP and others, while that lowers the squared error.
 
     The papers make one pass, which is `passes=1`.
     """
-
-    def one_pass(work: Work) -> None:
-        work._set(decompose(X, k, work.labels()))
-
+    one_pass = decompose if reading == "printed" else decompose_in_turn
     most = np.inf if passes == "all" else passes
-    return rounds(X, k, labels, one_pass, most=most, by_row=True, report=report)
+    return rounds(
+        X, k, labels, lambda work: work._set(one_pass(X, k, work.labels())), most=most, by_row=True, report=report
+    )
 
 
 def decompose_shrink(X: Array, k: int, labels: Array, *, report: Progress = silent) -> Array:
@@ -289,4 +296,15 @@ def decompose(X: Array, k: int, labels: Array) -> Array:
     order = np.argsort(-np.array(costs), kind="stable")
     work = Work(X, np.argsort(order)[labels], k)
     _rounds.decompose(work.parts)
+    return split_large(X, k, work.labels(), cbfs, in_place=False)
+
+
+def decompose_in_turn(X: Array, k: int, labels: Array) -> Array:
+    """Dissolve groups in their order, as the pseudo-code says (K figure 2).
+
+    Each record of a group goes to the group whose mean is nearest then, and that mean moves; the group comes back
+    unless the squared error has fallen. Groups that reach 2k are split by CBFS; their pieces come last.
+    """
+    work = Work(X, labels, k)
+    _rounds.decompose_in_turn(work.parts)
     return split_large(X, k, work.labels(), cbfs, in_place=False)

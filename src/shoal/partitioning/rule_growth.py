@@ -1,9 +1,9 @@
 """Microaggregation that looks after sensitive values while groups are made.
 
 Source: Soria-Comas, Domingo-Ferrer, Sanchez and Martinez (2015): t-Closeness through microaggregation: strict privacy
-with enhanced utility preservation. IEEE TKDE 27(11). Their three ways are `merging`, `k_first` and `t_first`; here they
-also serve ties, missing values and distances other than that of ranks. What is returned may still miss demands here and
-there, and is to be repaired.
+with enhanced utility preservation. IEEE TKDE 27(11). Their three algorithms are `merge_worst`, `k_first` and `t_first`;
+here they also serve ties, missing values and distances other than that of ranks. What is returned may still fall short
+here and there, and is to be repaired.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 from shoal.kernels import rule_growth as _growth
 from shoal.kernels import rules as _rules
 from shoal.kernels.rules import Rules
+from shoal.partitioning.merging import merge
 from shoal.partitioning.pool import Pool, members, nearest_each
 from shoal.progress import Progress, silent
 
@@ -79,34 +80,56 @@ def _nearest_groups(X: Array, labels: Array, rows: Array) -> Array:
     return nearest_each(means, np.ascontiguousarray(X[rows]), 1)[:, 0]
 
 
-def merging(X: Array, labels: Array, rules: Rules, *, report: Progress = silent) -> Array:
+def merge_worst(X: Array, labels: Array, rules: Rules, *, report: Progress = silent) -> Array:
     """Merge the group furthest from the table with the nearest one, until all are close enough (algorithm 1).
 
     Demands other than t-closeness are left to the repair.
     """
-    asked = closeness(rules)
-    sizes = np.bincount(labels)
-    means = np.column_stack([np.bincount(labels, x) / sizes for x in X.T])
-    pool, rows = Pool(means, np.arange(len(sizes))), members(labels)
-    missed = np.max(measured(rules, labels)[asked] - rules.limits[asked, None], axis=0)
-    offending = max(1, int((missed > 0).sum()))
-    while pool.count > 1 and missed.max() > 0:
-        worst = int(missed.argmax())
-        pool.remove(np.array([worst]))
-        nearest = int(pool.nearest(means[worst], 1)[0])
-        pool.remove(np.array([nearest]))
-        both = np.concatenate([rows[nearest], rows[worst]])
-        rows[nearest], rows[worst] = both, both[:0]
-        means[nearest] = X[both].mean(axis=0)
-        pool.add(np.array([nearest]))
-        found = np.empty((len(rules.kinds), 1))
+    return merge(labels, _WorstFirst(X, labels, rules), report)
+
+
+class _WorstFirst:
+    """One merger a round: the group that misses t-closeness by most joins the group with the nearest mean.
+
+    Arrays are by the number that a group had at first; `alive` are those of the groups that are left, rising.
+    """
+
+    def __init__(self, X: Array, labels: Array, rules: Rules) -> None:
+        self.X, self.rules, self.close = X, rules, closeness(rules)
+        sizes = np.bincount(labels)
+        self.means = np.column_stack([np.bincount(labels, x) / sizes for x in X.T])
+        self.alive, self.rows = np.arange(len(sizes)), members(labels)
+        self.pool = Pool(self.means, self.alive)
+        self.missed = np.max(measured(rules, labels)[self.close] - rules.limits[self.close, None], axis=0)
+        self.pair = (0, 0)
+
+    def falling_short(self) -> Array:
+        """Return the groups that are further from the table than allowed."""
+        return np.flatnonzero(self.missed[self.alive] > 0)
+
+    def choose(self, short: Array) -> Array:
+        """Return the group that each joins: one joins another, the others stay."""
+        at = int(short[self.missed[self.alive[short]].argmax()])
+        worst = int(self.alive[at])
+        self.pool.remove(np.array([worst]))
+        nearest = int(self.pool.nearest(self.means[worst], 1)[0])
+        self.pair = (worst, nearest)
+        joined = np.arange(len(self.alive))
+        joined[at] = np.searchsorted(self.alive, nearest)
+        return joined
+
+    def merge(self, target: Array) -> None:
+        """Merge the chosen pair, and measure its union."""
+        worst, nearest = self.pair
+        self.alive = self.alive[self.alive != worst]
+        self.pool.remove(np.array([nearest]))
+        both = np.concatenate([self.rows[nearest], self.rows[worst]])
+        self.rows[nearest], self.rows[worst] = both, both[:0]
+        self.means[nearest] = self.X[both].mean(axis=0)
+        self.pool.add(np.array([nearest]))
+        rules, found = self.rules, np.empty((len(self.rules.kinds), 1))
         _rules.measure_groups(rules, both, np.array([0, len(both)]), _rules.desk(rules, len(both)), found)
-        missed[nearest], missed[worst] = np.max(found[asked, 0] - rules.limits[asked]), -np.inf
-        report(1 - min(1.0, int((missed > 0).sum()) / offending))
-    merged = np.empty(len(X), np.int64)
-    for group, own in enumerate(rows):
-        merged[own] = group
-    return np.unique(merged, return_inverse=True)[1].astype(np.int64)
+        self.missed[nearest] = np.max(found[self.close, 0] - rules.limits[self.close])
 
 
 # --- t first ---

@@ -8,13 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.errors import DataError, OptionError, ShoalError
 from shoal.partitioning import door
 from shoal.partitioning.choice import choose
-from shoal.partitioning.registry import Method, Refinement, find, find_refinement
+from shoal.partitioning.registry import Method, Refinement, check_options, find, find_refinement
 from shoal.progress import Progress, part, throttled
-
-Array = np.ndarray[Any, Any]
 
 log = logging.getLogger("shoal")
 
@@ -158,7 +157,7 @@ def refine(
     rng = door.generator(random_state, "refine")
     door.reporter(progress, "refine")
     found = find_refinement(method)
-    checked = found.check_options(options)
+    checked = check_options(found, options)
     if time_limit is not None:
         door.seconds(time_limit, "refine")
         if not found.timed:
@@ -207,7 +206,7 @@ def resolve(
             f"The method {found.name!r} takes exactly one coordinate. Got {shape[1]}.",
             hint="choose a multivariate method, such as 'ona*'.",
         )
-    return Job(found, found.check_options(options), refinement, own, rest if improved else None)
+    return Job(found, check_options(found, options), refinement, own, rest if improved else None)
 
 
 def run(X: Array, k: int, job: Job, rng: np.random.Generator, n_jobs: int, progress: Progress | None) -> Array:
@@ -220,7 +219,7 @@ def run(X: Array, k: int, job: Job, rng: np.random.Generator, n_jobs: int, progr
     told = report if job.refinement is None else part(report, 0.0, 0.7)
     labels = _verified(method.load()(X, k, report=told, **job.options, **extra), len(X), k, method.name)
     if job.refinement is not None:
-        told, chosen = part(report, 0.7, 1.0), job.refinement.check_options({})
+        told, chosen = part(report, 0.7, 1.0), check_options(job.refinement, {})
         chosen |= _extra(job.refinement, job.refinement_limit, rng, n_jobs)
         labels = _verified(job.refinement.load()(X, k, labels, report=told, **chosen), len(X), k, job.refinement.name)
     log.info("%s: %d records, k = %d, %.2f s", method.name, len(X), k, time.perf_counter() - start)

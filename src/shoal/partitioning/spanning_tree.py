@@ -6,16 +6,13 @@ Laszlo and Mukherjee 2005).
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.kernels.trees import Growth, cut_tree, grow_tree
 from shoal.partitioning.maximum_distance import md
 from shoal.partitioning.pool import Pool, members
 from shoal.progress import Progress, silent
-
-Array = np.ndarray[Any, Any]
 
 # Progress is told each time that this part of the rest has joined.
 STEPS = 20

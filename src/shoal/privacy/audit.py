@@ -6,8 +6,9 @@ value, a missing value being like a missing value and like nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -45,7 +46,7 @@ class Audit:
     wanted : int or None
     classes_below, rows_below : int
         Classes with fewer rows (units) than wanted, and the rows in them.
-    sizes : dict
+    sizes : {size: int}
         How many classes there are of each size.
     models : tuple of Finding
         What was found of each model that was asked for.
@@ -60,7 +61,7 @@ class Audit:
     wanted: int | None
     classes_below: int
     rows_below: int
-    sizes: dict[int, int]
+    sizes: Mapping[int, int]
     models: tuple[Finding, ...] = ()
     glances: tuple[Finding, ...] = ()
 
@@ -104,7 +105,7 @@ def verify(
         What is wanted of sensitive attributes and how they are read, as in :class:`shoal.Plan`:
         ``sensitive_attributes``, ``l``, ``t``, ``models``, ``k_map``, ``presence``, ``types``, ``levels``,
         ``hierarchies``, ``formats``, ``missing_values``. If sensitive attributes are named and nothing is wanted, what
-        they hold is in `models` with wishes that cannot fail.
+        they have is in `glances`.
 
     Returns
     -------
@@ -121,7 +122,7 @@ def verify(
     [2.0]
     """
     from shoal.plan import Plan
-    from shoal.privacy.wishes import glances_of, wishes_of
+    from shoal.privacy.demands import demands_of, glances_of
 
     for name in fields:
         if name not in WANTED:
@@ -129,12 +130,12 @@ def verify(
             raise OptionError(f"The check of a table has no option {name!r}.", hint=hint)
     plan = Plan.of(**fields, **({} if population is None else {"population": "given"}))
     data = to_arrow(table, "verify")
-    others = (unit, *plan.guarded)
+    others = (unit, *plan.demanded_of)
     names = (
         [name for name in data.column_names if name not in others] if quasi_identifiers is None else quasi_identifiers
     )
     names = [names] if isinstance(names, str) else list(names)
-    for name in [*names, *plan.guarded, *([] if unit is None else [unit])]:
+    for name in [*names, *plan.demanded_of, *([] if unit is None else [unit])]:
         if name not in data.column_names:
             hint = near_names(name, data.column_names, f"it has {len(data.column_names)} columns.")
             raise OptionError(f"The table has no column {name!r}.", hint=hint)
@@ -143,11 +144,11 @@ def verify(
     if k is not None and (isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1):
         raise OptionError(f"The 'k' option of verify must be a positive integer. Got {k!r}.")
     units = None if unit is None else codes_of(data.column(unit))
-    wishes = wishes_of(data, plan, text=text, decimal=decimal)
-    found = audit(data, names, k, units=units, demands=wishes)
+    demands = demands_of(data, plan, text=text, decimal=decimal)
+    found = audit(data, names, k, units=units, demands=demands)
     if population is not None:
         found = replace(found, models=found.models + counted(data, population, names, plan, text=text, decimal=decimal))
-    if plan.sensitive_attributes and not wishes:
+    if plan.sensitive_attributes and not demands:
         found = replace(found, glances=findings(data, names, glances_of(data, plan, text=text, decimal=decimal)))
     return found
 
@@ -180,7 +181,7 @@ def audit(
         wanted=wanted,
         classes_below=int(below.sum()),
         rows_below=int(sizes[below].sum()),
-        sizes=dict(zip(kinds.tolist(), numbers.tolist(), strict=True)),
+        sizes=MappingProxyType(dict(zip(kinds.tolist(), numbers.tolist(), strict=True))),
         models=findings(table, names, demands),
     )
 

@@ -1,4 +1,4 @@
-"""Which rows of a table are alike: numbers for values, for rows and for groups of rows."""
+"""Which rows of a table are alike in some columns: numbers for values, for rows and for groups of rows."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from shoal.errors import DataError
+from shoal.errors import DataError, OptionError, near_names
+from shoal.tables.frames import names_of
 
 Array = np.ndarray[Any, Any]
 
@@ -60,3 +61,17 @@ def by_first_row(classes: Array) -> tuple[Array, Array]:
     rank = np.empty(len(first), np.int64)
     rank[order] = np.arange(len(first))
     return rank[place], first[order]
+
+
+def named(table: Any, wanted: Any, caller: str, without: Sequence[str] = ()) -> list[str]:
+    """Return the wanted columns of a data frame, which must be there; if None all but some."""
+    known = names_of(table, caller)
+    names = [name for name in known if name not in without] if wanted is None else wanted
+    names = [names] if isinstance(names, str) else list(names)
+    for name in names:
+        if name not in known:
+            hint = near_names(name, known, f"it has {len(known)} columns.")
+            raise OptionError(f"The table has no column {name!r}.", hint=hint)
+    if not names:
+        raise OptionError("At least one quasi-identifier must be named. Got none.")
+    return names

@@ -1,17 +1,4 @@
-"""t-closeness: the values of a sensitive attribute are distributed in every group nearly as in the table.
-
-It protects against learning much from the group that the table does not tell about everybody, also where values are
-diverse but all close to each other in meaning. How far two distributions are apart is the least work that makes one of
-the other, the earth mover's distance, from 0 to 1. It does not weigh by how rare a value is: a rare value may become
-several times more frequent at little work (see beta-likeness).
-
-A missing value is a value of its own at distance 1 from all others. Where values lie on a line, the distance is then
-that of the shares of missing values plus that of the known parts, as far as both have known parts: the work of one way
-to move, so that it is never below the least.
-
-Li, N., Li, T., Venkatasubramanian, S. (2007): t-closeness: privacy beyond k-anonymity and l-diversity. ICDE; by the
-same (2010): Closeness: a new privacy measure for data publishing. IEEE TKDE 22(7), for (n, t).
-"""
+"""How the values of groups are distributed, against the table or a set around the group: t-closeness."""
 
 from __future__ import annotations
 
@@ -21,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from shoal.errors import OptionError, near_names
-from shoal.privacy.model import Model, plain, up
+from shoal.privacy.model import SensitiveModel, plain, up
 from shoal.privacy.spectrum import Line, Sensitive, Spectrum, Tree, spectrum_of
 from shoal.tables.sensitive import GROUNDS, grounded
 
@@ -32,11 +19,22 @@ WORK, AT_ONCE = 20_000_000, 1 << 18
 
 
 @dataclass(frozen=True)
-class TCloseness(Model):
+class TCloseness(SensitiveModel):
     """The distance of every group from the table is at most t.
+
+    It protects against learning much from the group that the table does not tell about everybody, also where values are
+    diverse but all close to each other in meaning. The distance of two distributions is the least work that makes one
+    of the other, the earth mover's distance, from 0 to 1. It does not weigh by how rare a value is: a rare value may
+    become several times more frequent at little work (see beta-likeness).
+
+    A missing value is a value of its own at distance 1 from all others. Where values lie on a line, the distance is
+    that of the shares of missing values plus that of the known parts, as far as both have known parts: the work of one
+    way to move, so that it is never below the least.
 
     Monotone: the distribution in a union lies between those in its parts, and the distance is convex in it. With
     missing values on a line it is not, but still never above the larger of those of the parts.
+
+    Li, N., Li, T., Venkatasubramanian, S. (2007): t-closeness: privacy beyond k-anonymity and l-diversity. ICDE.
     """
 
     name: ClassVar[str] = "t-closeness"
@@ -50,7 +48,7 @@ class TCloseness(Model):
         _check_ground(self.name, self.ground)
 
     def explanation(self, attribute: str) -> str:
-        """Return what is promised."""
+        """Return what the model ensures."""
         return (
             f"In every group the values of {attribute!r} are spread nearly as in the whole table: to make the one "
             f"distribution of the other, at most {plain(self.t)} of the work is needed that would move everything from "
@@ -76,7 +74,7 @@ class TCloseness(Model):
 
 
 @dataclass(frozen=True)
-class NTCloseness(Model):
+class NTCloseness(SensitiveModel):
     """The distance of every group from some natural set of at least n records that contains it is at most t.
 
     Natural sets are the whole table, groups of at least n records themselves, and the boxes that the table is halved
@@ -84,6 +82,9 @@ class NTCloseness(Model):
     the distance too large, never too small. Without the places of the groups only the table is tried.
 
     Not monotone: two groups may each be close to a small set, and their union to none.
+
+    Li, N., Li, T., Venkatasubramanian, S. (2010): Closeness: a new privacy measure for data publishing. IEEE TKDE
+    22(7).
     """
 
     name: ClassVar[str] = "n-t-closeness"
@@ -105,7 +106,7 @@ class NTCloseness(Model):
         return f"n = {self.n}, t = {plain(self.t)}"
 
     def explanation(self, attribute: str) -> str:
-        """Return what is promised."""
+        """Return what the model ensures."""
         return (
             f"In every group the values of {attribute!r} are spread nearly as in a larger set of at least {self.n} "
             f"similar records around it, or as in the whole table: they differ by at most {plain(self.t)} of the "

@@ -1,13 +1,4 @@
-"""l-diversity: the values of a sensitive attribute differ within every group.
-
-It protects against learning the value from the group alone, which k-anonymity allows where all members share it. It
-does not look at how frequent values are in the table, nor at how similar they are in meaning: a group with three kinds
-of cancer is diverse. Values that are missing add no diversity: only known ones are looked at, and a group without any
-has none.
-
-Machanavajjhala, A., Kifer, D., Gehrke, J., Venkitasubramaniam, M. (2007): l-diversity: privacy beyond k-anonymity.
-ACM TKDD 1(1).
-"""
+"""How many records and how many different values groups have: k-anonymity and the forms of l-diversity."""
 
 from __future__ import annotations
 
@@ -16,33 +7,56 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shoal.privacy.model import Model, down, plain, up
+from shoal.privacy.model import SensitiveModel, down, plain, up
 from shoal.privacy.spectrum import Sensitive, Spectrum, spectrum_of
 
 Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)
-class DistinctDiversity(Model):
-    """Every group has at least l different values. Its most frequent one may still dominate it.
+class KAnonymity(SensitiveModel):
+    """Every group has at least k records; missing sensitive values count.
 
-    Monotone: a union has the values of its parts.
+    It protects against finding the record of a known person among fewer than k. It does not hide what the group has in
+    common: k people with the same disease do not hide it.
+
+    Monotone: a union has as many records as its parts together.
+
+    Samarati, P. (2001): Protecting respondents' identities in microdata release. IEEE TKDE 13(6); Sweeney, L. (2002):
+    k-anonymity: a model for protecting privacy. IJUFKS 10(5).
     """
 
-    name: ClassVar[str] = "distinct-diversity"
-    letter: ClassVar[str] = "l"
-    kind: ClassVar[str] = "distinct"
-    l: int  # noqa: E741
+    name: ClassVar[str] = "k-anonymity"
+    letter: ClassVar[str] = "k"
+    k: int
 
     def __post_init__(self) -> None:
-        self._whole("l", 2)
+        self._whole("k", 1)
 
     def explanation(self, attribute: str) -> str:
-        """Return what is promised."""
+        """Return what the model ensures."""
         return (
-            f"In every group at least {self.l} different values of {attribute!r} occur. Who knows which group a person "
-            "is in is left with that many possible values, though one of them may be by far the most frequent."
+            f"Every record shares its published quasi-identifiers with at least {self.k - 1} others. Who knows these "
+            f"values of a person finds at least {self.k} records that fit, and cannot tell which of them is the "
+            "person's. What all of them have in common is not hidden."
         )
+
+    def measure(self, spectrum: Spectrum, centres: Array | None = None) -> Array:
+        """Return float64[m]: the sizes of the groups."""
+        return spectrum.sizes.astype(np.float64)
+
+    def out_of_reach(self, sensitive: Sensitive, k: int = 1) -> str | None:
+        """Return the bound: the number of records."""
+        n = len(sensitive.codes)
+        return None if self.k <= n else f"the table has {n} records: k can be at most {n}"
+
+
+@dataclass(frozen=True)
+class _DifferentValues(SensitiveModel):
+    """The number of different known values in a group."""
+
+    def __post_init__(self) -> None:
+        self._whole(self.letter, 2)
 
     def measure(self, spectrum: Spectrum, centres: Array | None = None) -> Array:
         """Return float64[m]: how many different known values groups have."""
@@ -50,11 +64,63 @@ class DistinctDiversity(Model):
 
     def out_of_reach(self, sensitive: Sensitive, k: int = 1) -> str | None:
         """Return the bound: the number of values."""
-        return too_few_values(sensitive, "l", self.l)
+        return too_few_values(sensitive, self.letter, int(self.required))
 
 
 @dataclass(frozen=True)
-class EntropyDiversity(Model):
+class DistinctDiversity(_DifferentValues):
+    """Every group has at least l different values. Its most frequent one may still dominate it.
+
+    It protects against learning the value from the group alone, which k-anonymity allows where all members share it. It
+    does not look at how frequent values are in the table, nor at how similar they are in meaning: a group with three
+    kinds of cancer is diverse. Missing values add no diversity: only known ones are counted, and a group without any
+    has none.
+
+    Monotone: a union has the values of its parts.
+
+    Machanavajjhala, A., Kifer, D., Gehrke, J., Venkitasubramaniam, M. (2007): l-diversity: privacy beyond k-anonymity.
+    ACM TKDD 1(1).
+    """
+
+    name: ClassVar[str] = "distinct-diversity"
+    letter: ClassVar[str] = "l"
+    kind: ClassVar[str] = "distinct"
+    l: int  # noqa: E741
+
+    def explanation(self, attribute: str) -> str:
+        """Return what the model ensures."""
+        return (
+            f"In every group at least {self.l} different values of {attribute!r} occur. Who knows which group a person "
+            "is in is left with that many possible values, though one of them may be by far the most frequent."
+        )
+
+
+@dataclass(frozen=True)
+class PSensitive(_DifferentValues):
+    """Every group has at least p different known values.
+
+    With k-anonymity this is p-sensitive k-anonymity. For one attribute it is distinct l-diversity under another name,
+    and protects no more: one of the p values may be by far the most frequent.
+
+    Monotone: a union has the values of its parts.
+
+    Truta, T. M., Vinay, B. (2006): Privacy protection: p-sensitive k-anonymity property. ICDE Workshops.
+    """
+
+    name: ClassVar[str] = "p-sensitive"
+    letter: ClassVar[str] = "p"
+    p: int
+
+    def explanation(self, attribute: str) -> str:
+        """Return what the model ensures."""
+        return (
+            f"Every group has at least {self.p} different values of {attribute!r}, so that the group alone does not "
+            "tell the value of a person. One of them may still be far more frequent than the others."
+        )
+
+
+@dataclass(frozen=True)
+class EntropyDiversity(SensitiveModel):
     """The values of every group are as hard to guess as l equally frequent ones: their entropy is at least log l.
 
     Monotone: entropy is concave, so that of a union is not below the mean of those of its parts.
@@ -69,7 +135,7 @@ class EntropyDiversity(Model):
         self._real("l", above=1)
 
     def explanation(self, attribute: str) -> str:
-        """Return what is promised."""
+        """Return what the model ensures."""
         return (
             f"In every group the values of {attribute!r} are at least as mixed as {plain(self.l)} values that are "
             "equally frequent. This also limits how far the most frequent value of a group may dominate it, not only "
@@ -94,7 +160,7 @@ class EntropyDiversity(Model):
 
 
 @dataclass(frozen=True)
-class RecursiveDiversity(Model):
+class RecursiveDiversity(SensitiveModel):
     """The most frequent value of every group is rarer than c times all but the l - 1 most frequent ones together.
 
     Measured by the c that must be exceeded: infinite where a group has fewer than l values.
@@ -119,7 +185,7 @@ class RecursiveDiversity(Model):
         return f"c = {plain(self.c)}, l = {self.l} (recursive)"
 
     def explanation(self, attribute: str) -> str:
-        """Return what is promised."""
+        """Return what the model ensures."""
         others = "the others" if self.l == 2 else f"those that are left without the {self.l - 1} most frequent ones"
         return (
             f"In every group at least {self.l} different values of {attribute!r} occur, and its most frequent one "
@@ -157,9 +223,9 @@ def different(spectrum: Spectrum) -> Array:
     return np.diff(spectrum.starts).astype(np.float64)
 
 
-def too_few_values(sensitive: Sensitive, option: str, wish: int) -> str | None:
-    """Return what to say where more different values are wished than there are."""
+def too_few_values(sensitive: Sensitive, option: str, required: int) -> str | None:
+    """Return what to say where more different values are required than there are."""
     found = int(different(spectrum_of(np.zeros(len(sensitive.codes), np.int64), sensitive))[0])
-    if wish <= found:
+    if required <= found:
         return None
     return f"{sensitive.name!r} has {found} different values: {option} can be at most {found}"

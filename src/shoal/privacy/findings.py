@@ -6,20 +6,22 @@ published; neither labels nor the order of rows say anything. Groups are numbere
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from shoal.errors import DataError, OptionError, near_names
-from shoal.privacy.anonymity import KAnonymity
-from shoal.privacy.classes import by_first_row, classes_of
+from shoal.errors import DataError, OptionError
+from shoal.privacy.classes import by_first_row, classes_of, named
 from shoal.privacy.demands import Demand, spectra
-from shoal.privacy.model import Model, Promise
+from shoal.privacy.diversity import KAnonymity
+from shoal.privacy.model import Model, SensitiveModel
+from shoal.privacy.population import PopulationModel, population_counts
 from shoal.privacy.spectrum import Sensitive, Spectrum
 from shoal.tables import columns as _columns
 from shoal.tables.frames import names_of, to_arrow
+from shoal.tables.hierarchy import Hierarchy
 from shoal.tables.sensitive import sensitive as sensitive_of
 
 Array = np.ndarray[Any, Any]
@@ -31,11 +33,11 @@ class Finding:
 
     Attributes
     ----------
-    model : Promise
+    model : Model
     attribute : str or None
         The sensitive attribute.
     held : float
-        What holds: what the worst group has of the wish.
+        What holds: what the worst group has of what is required.
     groups, rows : int
     offending, offending_sizes : int64[b]
         The numbers of the groups that fall short, rising, and how many rows each has.
@@ -47,7 +49,7 @@ class Finding:
         What the values are called; None for numbers and dates.
     """
 
-    model: Promise
+    model: Model
     attribute: str | None
     held: float
     groups: int
@@ -127,15 +129,37 @@ def check(
     return tuple(found)
 
 
-def check_one(
-    model: Model,
+def check_model(
+    model: SensitiveModel,
     table: Any,
-    sensitive: str | None,
-    quasi_identifiers: Any,
-    centres: Array | None,
-    reading: dict[str, Any],
+    sensitive: str | None = None,
+    quasi_identifiers: Any = None,
+    *,
+    centres: Array | None = None,
+    **reading: Any,
 ) -> Finding:
-    """Read a sensitive attribute and check a model on it; see :meth:`shoal.privacy.model.Model.check`."""
+    """Check a model on a published table.
+
+    Parameters
+    ----------
+    model : SensitiveModel
+    table : data frame
+        Of pandas, polars, pyarrow, ..; as it is published.
+    sensitive : name
+        The sensitive attribute.
+    quasi_identifiers : names or None
+        Groups are rows that are alike in all of them. None: all columns but the sensitive one.
+    centres : float64[groups, d] or None
+        Where the groups lie, in the order of their first rows; by default what numbers and dates among the
+        quasi-identifiers say.
+    **reading
+        How the attribute is read: options of :func:`shoal.tables.sensitive.sensitive`.
+
+    Returns
+    -------
+    Finding
+        True if the model holds.
+    """
     if sensitive is None:
         if not isinstance(model, KAnonymity):
             raise OptionError(f"The check of {model.name} must be told the sensitive attribute. Got none.")
@@ -147,8 +171,22 @@ def check_one(
     return check(table, quasi_identifiers, [Demand(model, attribute)], centres)[0]
 
 
+def check_population(
+    model: PopulationModel,
+    table: Any,
+    population: Any,
+    quasi_identifiers: Any = None,
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+    **reading: Any,
+) -> Finding:
+    """Check a model on a published table; parameters as of :func:`shoal.privacy.population.population_counts`."""
+    classes, matches = population_counts(table, population, quasi_identifiers, hierarchies, **reading)
+    sizes = np.bincount(classes)
+    return finding(model, None, model.measure(sizes, matches), sizes)
+
+
 def finding(
-    model: Promise, attribute: Sensitive | None, measured: Array, sizes: Array, spectrum: Spectrum | None = None
+    model: Model, attribute: Sensitive | None, measured: Array, sizes: Array, spectrum: Spectrum | None = None
 ) -> Finding:
     """Return what is found, given float64[m] what groups have, and int64[m] their sizes."""
     below = np.flatnonzero(~model.allows(measured))
@@ -171,20 +209,6 @@ def finding(
         worst_size=int(sizes[worst]),
         **told,
     )
-
-
-def named(table: Any, wanted: Any, caller: str, without: Sequence[str] = ()) -> list[str]:
-    """Return the wanted columns of a data frame, which must be there; if None all but some."""
-    known = names_of(table, caller)
-    names = [name for name in known if name not in without] if wanted is None else wanted
-    names = [names] if isinstance(names, str) else list(names)
-    for name in names:
-        if name not in known:
-            hint = near_names(name, known, f"it has {len(known)} columns.")
-            raise OptionError(f"The table has no column {name!r}.", hint=hint)
-    if not names:
-        raise OptionError("At least one quasi-identifier must be named. Got none.")
-    return names
 
 
 def _centres(data: Any, names: Sequence[str], first: Array) -> Array | None:

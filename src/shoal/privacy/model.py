@@ -1,36 +1,33 @@
-"""What every model of privacy has: a wish, what a group has of it, and whether that is enough."""
+"""What every model of privacy defines: what is required of a group, what a group has, and whether that is enough."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
 from dataclasses import MISSING, dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from shoal.errors import OptionError
 from shoal.privacy.spectrum import Sensitive, Spectrum, spectrum_of
 
-if TYPE_CHECKING:
-    from shoal.privacy.findings import Finding
-
 Array = np.ndarray[Any, Any]
 
-# What is computed in floating point may miss a wish by rounding: 2 equally frequent values have entropy log 2.
-ROUNDING = 1e-9
+# Rounding may make a group miss what is required: 2 equally frequent values have the entropy log 2.
+TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True)
-class Promise(ABC):
-    """What can be promised of every group of a published table; its fields are its parameters.
+class Model(ABC):
+    """A requirement on every group of a published table; its fields are its parameters.
 
     Attributes
     ----------
     name : str
-        As plans, job files and the command line have it; with the parameters it is ``str(promise)``.
+        As plans, job files and the command line have it; with the parameters it is ``str(model)``.
     letter, kind : str
-        The parameter that is the wish; what tells it from others with the same letter.
+        The parameter that is required of groups; what tells it from others with the same letter.
     monotone : bool
         Whether the union of groups that satisfy it satisfies it. Then groups can always be merged until all do, if
         the whole table does.
@@ -45,7 +42,7 @@ class Promise(ABC):
     rising: ClassVar[bool] = True
 
     @property
-    def wish(self) -> float:
+    def required(self) -> float:
         """Return what every group must have: at least that much if `rising`, else at most."""
         return float(getattr(self, self.letter))
 
@@ -56,7 +53,7 @@ class Promise(ABC):
 
     @abstractmethod
     def explanation(self, attribute: str) -> str:
-        """Return what is promised, in plain words for the reader of a report, who knows no formulas.
+        """Return what the model ensures, in plain words for the reader of a report, who knows no formulas.
 
         Parameters
         ----------
@@ -66,8 +63,8 @@ class Promise(ABC):
 
     def allows(self, measured: Array) -> Array:
         """Return bool[m]: whether what groups have is enough."""
-        slack = ROUNDING * max(1.0, abs(self.wish))
-        enough: Array = measured >= self.wish - slack if self.rising else measured <= self.wish + slack
+        slack = TOLERANCE * max(1.0, abs(self.required))
+        enough: Array = measured >= self.required - slack if self.rising else measured <= self.required + slack
         return enough
 
     def worst(self, measured: Array) -> int:
@@ -111,8 +108,8 @@ class Promise(ABC):
 
 
 @dataclass(frozen=True)
-class Model(Promise):
-    """A demand on the values of a sensitive attribute in every group."""
+class SensitiveModel(Model):
+    """A model of the values of a sensitive attribute in every group."""
 
     @abstractmethod
     def measure(self, spectrum: Spectrum, centres: Array | None = None) -> Array:
@@ -134,7 +131,7 @@ class Model(Promise):
         return float(self.measure(spectrum_of(np.zeros(len(sensitive.codes), np.int64), sensitive))[0])
 
     def out_of_reach(self, sensitive: Sensitive, k: int = 1) -> str | None:
-        """Return the bound that makes the wish impossible on a table, None if none is known.
+        """Return the bound that makes the model impossible on a table, None if none is known.
 
         Parameters
         ----------
@@ -146,54 +143,13 @@ class Model(Promise):
         return None
 
     def refuse_if_out_of_reach(self, sensitive: Sensitive, k: int = 1) -> None:
-        """Raise if no groups of at least k records can have what is wished; see :meth:`out_of_reach`."""
+        """Raise if no groups of at least k records can satisfy the model; see :meth:`out_of_reach`."""
         reason = self.out_of_reach(sensitive, k)
         if reason is not None:
             raise OptionError(
-                f"What is wished of every group must be within reach of the table. Got {str(self)!r}, but {reason}.",
+                f"What is required of every group must be within reach of the table. Got {str(self)!r}, but {reason}.",
                 hint="ask for less, or leave the attribute out of the release.",
             )
-
-    def check(
-        self,
-        table: Any,
-        sensitive: str | None = None,
-        quasi_identifiers: Any = None,
-        *,
-        centres: Array | None = None,
-        **reading: Any,
-    ) -> Finding:
-        """Check the model on a published table.
-
-        Parameters
-        ----------
-        table : data frame
-            Of pandas, polars, pyarrow, ..; as it is published.
-        sensitive : name
-            The sensitive attribute.
-        quasi_identifiers : names or None
-            Groups are rows that are alike in all of them. None: all columns but the sensitive one.
-        centres : float64[groups, d] or None
-            Where the groups lie, in the order of their first rows; by default what numbers and dates among the
-            quasi-identifiers say.
-        **reading
-            How the attribute is read: options of :func:`shoal.tables.sensitive.sensitive`.
-
-        Returns
-        -------
-        Finding
-            True if the model holds.
-        """
-        from shoal.privacy.findings import check_one
-
-        return check_one(self, table, sensitive, quasi_identifiers, centres, reading)
-
-    def enforce(self, X: Array, labels: Array, sensitive: Sensitive, k: int = 1) -> Array:
-        """Return labels of groups of at least k records that satisfy the model; see :mod:`shoal.privacy.repair`."""
-        from shoal.privacy.demands import Demand
-        from shoal.privacy.repair import enforce
-
-        return enforce(X, labels, k, [Demand(self, sensitive)])
 
 
 def plain(value: Any) -> str:

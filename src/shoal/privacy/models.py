@@ -6,17 +6,19 @@ from dataclasses import MISSING, Field, fields
 from typing import Any
 
 from shoal.errors import OptionError, near_names
-from shoal.privacy.anonymity import KAnonymity
 from shoal.privacy.closeness import NTCloseness, TCloseness
-from shoal.privacy.disclosure import DeltaDisclosure
-from shoal.privacy.diversity import DistinctDiversity, EntropyDiversity, RecursiveDiversity
-from shoal.privacy.frequency import AlphaFrequency
-from shoal.privacy.likeness import BetaLikeness, EnhancedBetaLikeness
-from shoal.privacy.model import Model, Promise
+from shoal.privacy.diversity import (
+    DistinctDiversity,
+    EntropyDiversity,
+    KAnonymity,
+    PSensitive,
+    RecursiveDiversity,
+)
+from shoal.privacy.frequencies import AlphaFrequency, BetaLikeness, DeltaDisclosure, EnhancedBetaLikeness
+from shoal.privacy.model import Model, SensitiveModel
 from shoal.privacy.population import DeltaPresence, KMap
-from shoal.privacy.sensitivity import PSensitive
 
-_ALL: tuple[type[Promise], ...] = (
+_ALL: tuple[type[Model], ...] = (
     KAnonymity,
     DistinctDiversity,
     EntropyDiversity,
@@ -31,13 +33,13 @@ _ALL: tuple[type[Promise], ...] = (
     KMap,
     DeltaPresence,
 )
-MODELS: dict[str, type[Promise]] = {one.name: one for one in _ALL}
-"""Every model by its name; all but k-map and delta-presence are of a sensitive attribute (:class:`Model`)."""
+MODELS: dict[str, type[Model]] = {one.name: one for one in _ALL}
+"""Every model by its name; all but k-map and delta-presence are of a sensitive attribute (:class:`SensitiveModel`)."""
 
 
-def promise(spec: str | Promise) -> Promise:
+def any_model(spec: str | Model) -> Model:
     """Return the model that a text says, such as ``k-map k=5``; see :func:`model`."""
-    if isinstance(spec, Promise):
+    if isinstance(spec, Model):
         return spec
     words = spec.split() if isinstance(spec, str) else []
     if not words or words[0] not in MODELS:
@@ -60,17 +62,17 @@ def promise(spec: str | Promise) -> Promise:
     return kind(**said)
 
 
-def written(kind: type[Promise]) -> str:
+def written(kind: type[Model]) -> str:
     """Return how a model is written, without what may be left out: ``recursive-diversity c=.. l=..``."""
     return " ".join([kind.name, *(f"{field.name}=.." for field in fields(kind) if field.default is MISSING)])
 
 
-def model(spec: str | Model) -> Model:
+def model(spec: str | SensitiveModel) -> SensitiveModel:
     """Return the model of a sensitive attribute that a text says.
 
     Parameters
     ----------
-    spec : str or Model
+    spec : str or SensitiveModel
         ``name option=value ..``, as ``str(model)`` writes it; a model is returned as it is.
 
     Examples
@@ -78,8 +80,8 @@ def model(spec: str | Model) -> Model:
     >>> model("recursive-diversity c=3 l=2")
     RecursiveDiversity(c=3.0, l=2)
     """
-    found = promise(spec)
-    if not isinstance(found, Model):
+    found = any_model(spec)
+    if not isinstance(found, SensitiveModel):
         raise OptionError(
             f"The model of a sensitive attribute must be about its values. Got {found.name}, about a population.",
             hint="its check needs the table of the population.",

@@ -1,15 +1,6 @@
 """k-map and delta-presence: a release against the table of the population that its records are from.
 
-Both look at how many rows of the population a published row may stand for (see :mod:`shoal.privacy.matching`), so what
-is published must be ranges: intervals, sets, ancestors or ``*`` (local or global recoding). A published mean stands for
-equal numbers only and will hardly match anything.
-
-k-map protects against finding the record of a person in a sample by what everybody knows about the population. It does
-not protect those whose presence in the sample is known: that is k-anonymity. delta-presence protects against learning
-that a person is in the release at all, or is not.
-
-Sweeney, L. (2002): Achieving k-anonymity privacy protection using generalization and suppression. IJUFKS 10(5);
-Nergiz, M. E., Atzori, M., Clifton, C. (2007): Hiding the presence of individuals from shared databases. SIGMOD.
+Both look at how many rows of the population a published row may stand for; see :mod:`shoal.privacy.matching`.
 """
 
 from __future__ import annotations
@@ -17,19 +8,16 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from shoal.errors import DataError, OptionError, near_names
-from shoal.privacy.classes import by_first_row, classes_of
+from shoal.privacy.classes import by_first_row, classes_of, named
 from shoal.privacy.matching import Matching, matched
-from shoal.privacy.model import ROUNDING, Promise, plain
+from shoal.privacy.model import TOLERANCE, Model, plain
 from shoal.tables.frames import to_arrow
 from shoal.tables.hierarchy import Hierarchy
-
-if TYPE_CHECKING:
-    from shoal.privacy.findings import Finding
 
 Array = np.ndarray[Any, Any]
 
@@ -39,34 +27,26 @@ BITS = 20
 
 
 @dataclass(frozen=True)
-class PopulationModel(Promise):
-    """What is promised of every class of equal published rows, given how many rows of the population match it."""
+class PopulationModel(Model):
+    """A model of classes of equal published rows, given how many rows of the population match each."""
 
     @abstractmethod
     def measure(self, sizes: Array, matches: Array) -> Array:
         """Return float64[m]: what each class has, given its rows and how many of the population match."""
-
-    def check(
-        self,
-        table: Any,
-        population: Any,
-        quasi_identifiers: Any = None,
-        hierarchies: Mapping[str, Hierarchy] | None = None,
-        **reading: Any,
-    ) -> Finding:
-        """Check the model on a published table; parameters as of :func:`population_counts`."""
-        from shoal.privacy.findings import finding
-
-        classes, matches = population_counts(table, population, quasi_identifiers, hierarchies, **reading)
-        sizes = np.bincount(classes)
-        return finding(self, None, self.measure(sizes, matches), sizes)
 
 
 @dataclass(frozen=True)
 class KMap(PopulationModel):
     """Every published row may stand for at least k rows of the population.
 
+    It protects against finding the record of a person in a sample by what everybody knows about the population. It does
+    not protect those whose presence in the sample is known: that is k-anonymity. Published values must be ranges:
+    intervals, sets, ancestors or ``*`` (local or global recoding). A published mean stands for equal numbers only and
+    will hardly match anything.
+
     Monotone where ranges are published: that of a union contains those of its parts.
+
+    Sweeney, L. (2002): Achieving k-anonymity privacy protection using generalization and suppression. IJUFKS 10(5).
     """
 
     name: ClassVar[str] = "k-map"
@@ -78,7 +58,7 @@ class KMap(PopulationModel):
         self._whole("k", 1)
 
     def explanation(self, attribute: str) -> str:
-        """Return what is promised."""
+        """Return what the model ensures."""
         return (
             f"Every published row fits at least {self.k} people of the population. Who knows everybody there, but not "
             "who of them is in this table, cannot tell which of these people a row is about."
@@ -93,11 +73,16 @@ class KMap(PopulationModel):
 class DeltaPresence(PopulationModel):
     """Of the rows of the population that a class may stand for, a share from low to high is in the table.
 
+    It protects against learning that a person is in the release at all, or is not. Published values must be ranges, as
+    for k-map.
+
     This is the chance that somebody whom a class fits is in the table, as long as classes do not overlap; where they do
     (local recoding), each of them is looked at alone.
 
     Not monotone: the range of a union may also fit people that none of its parts does, which lowers the share, and
     where parts overlap their people are counted once but their rows are added, which raises it.
+
+    Nergiz, M. E., Atzori, M., Clifton, C. (2007): Hiding the presence of individuals from shared databases. SIGMOD.
     """
 
     name: ClassVar[str] = "delta-presence"
@@ -118,7 +103,7 @@ class DeltaPresence(PopulationModel):
         return f"delta = {plain(self.low)} to {plain(self.high)} ({self.kind})"
 
     def explanation(self, attribute: str) -> str:
-        """Return what is promised."""
+        """Return what the model ensures."""
         return (
             f"Of the people whom a published row fits, at least {100 * self.low:.4g} % and at most "
             f"{100 * self.high:.4g} % are in this table. So one can hardly tell of anybody in the population whether "
@@ -141,7 +126,7 @@ class DeltaPresence(PopulationModel):
 
     def allows(self, measured: Array) -> Array:
         """Return bool[m]: whether shares lie between the bounds."""
-        within: Array = self._outside(measured) <= ROUNDING
+        within: Array = self._outside(measured) <= TOLERANCE
         return within
 
     def worst(self, measured: Array) -> int:
@@ -176,8 +161,6 @@ def population_counts(
     text, decimal : bool, str
         Whether types are read out of text, and its decimal mark.
     """
-    from shoal.privacy.findings import named
-
     names = named(table, quasi_identifiers, "the check against a population")
     known = named(population, None, "the population")
     for name in names:

@@ -1,1 +1,5 @@
-"""From a plan to a verified release: the run, the manifest, the report."""
+"""From a plan to a verified release: preparation, grouping, publishing, the audit, the files and the report.
+
+To add a step, add it to the run; to show something in the report, add it to its facts and its template. Only the
+evidence of the report may look at original values.
+"""

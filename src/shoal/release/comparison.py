@@ -16,14 +16,14 @@ from shoal.partitioning.registry import find, find_refinement
 from shoal.partitioning.run import partition
 from shoal.plan import FORMS, Plan
 from shoal.progress import Progress, part, silent
-from shoal.release.blocks import Block
-from shoal.release.bounds import bound_of
-from shoal.release.cells import FORM, METHOD
-from shoal.release.coordinates import Coordinates
-from shoal.release.grouping import Demands, settled
-from shoal.release.losses import losses
+from shoal.release.groups.blocks import Block
+from shoal.release.groups.cells import FORM, METHOD
+from shoal.release.groups.coordinates import Coordinates
+from shoal.release.groups.grouping import Constraints, settled
+from shoal.release.measures.bounds import bound_of
+from shoal.release.measures.losses import losses
+from shoal.release.measures.utility import utility_of
 from shoal.release.preparation import Prepared, prepare
-from shoal.release.utility import utility_of
 
 Array = np.ndarray[Any, Any]
 # Runs of fewer seconds are made twice, and the shorter one counts.
@@ -58,7 +58,7 @@ class Trial(NamedTuple):
     removed : int or None
         Records that a strongly-safe release leaves out; nothing of this is in the loss.
     discernability, average_group_size, certainty_penalty, certainty_penalty_total, total_information_loss
-        See :class:`shoal.release.utility.Utility`; removed records count in all of them.
+        See :class:`shoal.release.measures.utility.Utility`; removed records count in all of them.
     """
 
     method: str
@@ -81,7 +81,7 @@ class Trial(NamedTuple):
     total_information_loss: float | None = None
 
 
-def compare(
+def compare_methods(
     native: Any,
     plan: Plan,
     methods: Sequence[str],
@@ -216,7 +216,7 @@ def _trial(prepared: Prepared, coordinates: Coordinates, method: str, progress: 
     """Return the trial of one method, without its gap, and its groups."""
     plan = _planned(prepared.plan, method, prepared.plan.k, prepared.plan.release)
     try:
-        _warm_up(coordinates, plan, prepared.demands)
+        _warm_up(coordinates, plan, prepared.constraints)
         blocks, seconds = _timed(prepared, coordinates, plan, progress)
         if seconds < SHORT:
             # The first run may have loaded something; the labels are the same if the method does not draw at random.
@@ -258,11 +258,11 @@ def _timed(prepared: Prepared, coordinates: Coordinates, plan: Plan, progress: P
     return blocks, time.perf_counter() - start
 
 
-def _warm_up(coordinates: Coordinates, plan: Plan, demands: Demands) -> None:
+def _warm_up(coordinates: Coordinates, plan: Plan, constraints: Constraints) -> None:
     """Run a method on a few records, so that its kernels are there when time is taken."""
     X = coordinates.together()
     n, d = X.shape
-    chosen = settled(plan, n, d, demands)[0]
+    chosen = settled(plan, n, d, constraints)[0]
     method, options = chosen.method, chosen.options
     few = np.ascontiguousarray(X[: max(4 * plan.k, 30)])
     if method == "exact":

@@ -1,4 +1,4 @@
-"""From file to file: read, anonymise, write beside, re-read, verify, rename; then the manifest and the report."""
+"""Releases as files: written beside, read again, verified, renamed, with their documents; and the audit of files."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shoal.errors import DataError, DisclosureError, OptionError
+from shoal.errors import DataError, DisclosureError
 from shoal.io import Source, read, write
 from shoal.io.files import checked_target, draft
-from shoal.io.formats import locate
 from shoal.plan import Plan
 from shoal.privacy.audit import Audit, audit, counted, require, verify
-from shoal.privacy.wishes import wishes_of
-from shoal.progress import Progress, part, throttled
-from shoal.release.population import people_of, table_of
-from shoal.release.run import IN_MEMORY, release_of
+from shoal.privacy.demands import demands_of
+from shoal.progress import Progress
+from shoal.release.groups.population import IN_MEMORY, people_of, table_of
+from shoal.release.hooks import Hooks
+from shoal.release.job import Job, Target
 from shoal.tables.columns import typed
 from shoal.tables.frames import to_arrow
 
@@ -28,71 +28,15 @@ if TYPE_CHECKING:
 # Kinds whose values are words, even if they look like numbers.
 WORDS = ("nominal", "ordinal", "hierarchical")
 
-Target = str | PathLike[str]
 
+class _WritingProgress(Hooks):
+    """The progress of writing."""
 
-def anonymize_file(
-    source: Target | Source,
-    output: Target | None = None,
-    plan: Plan | None = None,
-    *,
-    manifest: Target | None = None,
-    report: Target | None = None,
-    force: bool = False,
-    progress: Progress | None = None,
-    name_of_table: str | None = None,
-    **fields: Any,
-) -> Release:
-    """Anonymise a file or a table of a database, and write the release.
+    def __init__(self, progress: Progress | None) -> None:
+        self.progress = progress
 
-    Parameters
-    ----------
-    source : path, address or Source
-        See :func:`shoal.io.read`.
-    output : path, address or None
-        Where the release goes, see :func:`shoal.io.write`. None: nowhere, it is only returned.
-    plan : Plan or None
-        In place of `fields`, which are those of :class:`shoal.Plan`.
-    manifest, report : path or None
-        Where to write them.
-    force : bool
-        Whether what is there is replaced.
-    progress : callable or None
-    name_of_table : str or None
-        Of a database that is written to.
-    **fields
-
-    Returns
-    -------
-    Release
-        Its table is a pyarrow.Table; one that came from CSV holds text, as it is in the file.
-    """
-    if plan is not None and fields:
-        raise OptionError(f"A plan says everything. Got {next(iter(fields))!r} beside it.")
-    plan = Plan.of(**fields) if plan is None else plan
-    told = throttled(progress)
-    told(0.0)
-    _check_targets(output, manifest, report, force)
-    start = time.perf_counter()
-    if not isinstance(source, Source):
-        source = read(source, progress=part(told, 0.0, 0.1))
-    seconds = time.perf_counter() - start
-    told_of = part(told, 0.1, 0.8)
-    release = release_of(source.table, plan, text=source.text, decimal=decimal_of(source), progress=told_of)
-    release = replace(release, source=source, timings={"reading": seconds, **release.timings})
-    if output is None:
-        told(1.0)
-        return _recorded(release, manifest, report, force)
-    told_rest = part(told, 0.8, 1.0)
-    return save(
-        release,
-        output,
-        manifest=manifest,
-        report=report,
-        force=force,
-        progress=told_rest,
-        name_of_table=name_of_table,
-    )
+    def on_step(self, step: str) -> Progress | None:
+        return self.progress
 
 
 def save(
@@ -106,42 +50,50 @@ def save(
     **options: Any,
 ) -> Release:
     """Write a release; see :meth:`Release.save`."""
-    _check_targets(path, manifest, report, force, options.get("format"))
+    job = Job(release.plan, release.source, path, manifest, report, writing=options, force=force)
+    job.check_targets()
+    return write_release(release, job, _WritingProgress(progress))
+
+
+def write_release(release: Release, job: Job, hooks: Hooks) -> Release:
+    """Write a release, read again and verified before the file gets its name, and the documents that belong to it."""
+    job.check_files()  # some may have appeared in the meantime
+    if job.output is not None:
+        release = _written(release, job, job.output, hooks)
+    if job.manifest is not None:
+        text = json.dumps(release.manifest, indent=2, ensure_ascii=False) + "\n"
+        write_text(text, job.manifest, force=job.force)
+    if job.report is not None:
+        release.report(job.report, force=job.force)
+    write_job_file(job)
+    return release
+
+
+def _written(release: Release, job: Job, output: Target, hooks: Hooks) -> Release:
     start = time.perf_counter()
     table = to_arrow(release.table, "save")
-    if release.text and locate(path, options.get("format"), "target").format.name != "csv":
+    if release.text and job.place is not None and job.place.format.name != "csv":
         table = _typed(table, release)
-    written = write(table, path, like=release.source, check=release.check, force=force, progress=progress, **options)
-    seconds = time.perf_counter() - start
-    release = replace(release, written=written, timings={**release.timings, "writing": seconds})
-    return _recorded(release, manifest, report, force)
-
-
-def _check_targets(
-    output: Target | None, manifest: Target | None, report: Target | None, force: bool, format: str | None = None
-) -> None:
-    """Say what is wrong with the targets before the work is done."""
-    place = None if output is None else locate(output, format, "target")
-    files = [] if place is None or place.path is None or place.format.database else [place.path]
-    files += [Path(target) for target in (manifest, report) if target is not None]
-    if len({path.resolve() for path in files}) < len(files):
-        raise OptionError("The release, the manifest and the report must be different files. Got one twice.")
-    for path in files:
-        checked_target(path, force)
-
-
-def _recorded(release: Release, manifest: Target | None, report: Target | None, force: bool) -> Release:
-    if manifest is not None:
-        write_text(json.dumps(release.manifest, indent=2, ensure_ascii=False) + "\n", manifest, force=force)
-    if report is not None:
-        release.report(report, force=force)
+    progress = hooks.on_step("writing")
+    how: dict[str, Any] = {"check": release.check, "force": job.force, "progress": progress, **job.writing}
+    written = write(table, output, like=release.source, **how)
+    timings = {**release.timings, "writing": time.perf_counter() - start}
+    release = replace(release, written=written, timings=timings)
+    hooks.on_written(release)
+    for words in written.notes:
+        hooks.on_note(words)
     return release
+
+
+def write_job_file(job: Job) -> None:
+    """Write the job file, if one is wanted."""
+    if job.job_file is not None:
+        write_text(job.text(), job.job_file, force=job.force)
 
 
 def _typed(table: Any, release: Release) -> Any:
     """Return a table of text with the types that are read out of it, for formats that have types."""
-    dialect = None if release.source is None else release.source.dialect
-    decimal = "." if dialect is None else dialect.decimal
+    decimal = "." if release.source is None else release.source.decimal
     words = [name for a in release.attributes if a.kind in WORDS for name in a.columns]
     for at, name in enumerate(table.column_names):
         if name not in words:
@@ -149,7 +101,7 @@ def _typed(table: Any, release: Release) -> Any:
     return table
 
 
-def write_text(text: str, path: str | PathLike[str], *, force: bool = False) -> None:
+def write_text(text: str, path: Target, *, force: bool = False) -> None:
     """Write a text file, whole or not at all."""
     target = checked_target(Path(path), force)
     with draft(target) as beside:
@@ -204,8 +156,8 @@ def verify_file(source: str | PathLike[str] | Source, manifest: str | PathLike[s
 
 def audit_of(source: Source, names: list[str], wanted: int | None, plan: Plan, people: Any = None) -> Audit:
     """Return the audit of a table that was read again: k by rows, and all models of the plan."""
-    how: dict[str, Any] = {"text": source.text, "decimal": decimal_of(source)}
-    found = audit(source.table, names, wanted, demands=wishes_of(source.table, plan, **how))
+    how: dict[str, Any] = {"text": source.text, "decimal": source.decimal}
+    found = audit(source.table, names, wanted, demands=demands_of(source.table, plan, **how))
     if plan.population is None:
         return found
     if people is None and plan.population == IN_MEMORY:
@@ -223,13 +175,8 @@ def verify_source(
     """Check a table that was read, with the type of its text; see :func:`shoal.verify`."""
     people = None if population is None else table_of(population)
     return verify(
-        source.table, quasi_identifiers, k, population=people, text=source.text, decimal=decimal_of(source), **fields
+        source.table, quasi_identifiers, k, population=people, text=source.text, decimal=source.decimal, **fields
     )
-
-
-def decimal_of(source: Source) -> str:
-    """Return the decimal mark of a source."""
-    return source.dialect.decimal if source.dialect is not None else "."
 
 
 def read_manifest(path: str | PathLike[str]) -> dict[str, Any]:

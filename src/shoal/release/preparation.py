@@ -15,13 +15,13 @@ from shoal.partitioning.run import resolve
 from shoal.plan import Plan
 from shoal.privacy.classes import codes_of
 from shoal.progress import Progress, silent
-from shoal.release.blocks import Block, attribute_sets, partitioned
-from shoal.release.cells import FORM, Cells, cells_of, checked
-from shoal.release.coordinates import Coordinates, embedded
-from shoal.release.grouping import Demands, in_words, settled
-from shoal.release.guarantees import implying, models_of
-from shoal.release.population import check_columns, kept_to, people_of
-from shoal.release.strata import demands_of
+from shoal.release.groups.blocks import Block, attribute_sets, partitioned
+from shoal.release.groups.cells import FORM, Cells, cells_of, checked
+from shoal.release.groups.coordinates import Coordinates, embedded
+from shoal.release.groups.demands import checked_demands, implying
+from shoal.release.groups.grouping import Constraints, method_in_words, settled
+from shoal.release.groups.population import check_columns, kept_to, people_of
+from shoal.release.groups.strata import constraints_of
 from shoal.tables import columns as _columns
 from shoal.tables import frames, schema
 from shoal.tables.identifiers import refuse_identifiers
@@ -65,7 +65,7 @@ class Prepared:
     keep : int64[n] or None
         The rows that stay (None: all).
     rows_in, rows_dropped : int
-    demands, strata, merged_strata, weights
+    constraints, strata, merged_strata, weights
         What the partition must respect, and what enters means and losses.
     warnings : tuple of str
     people : pyarrow.Table or None
@@ -85,7 +85,7 @@ class Prepared:
     keep: Array | None
     rows_in: int
     rows_dropped: int
-    demands: Demands
+    constraints: Constraints
     strata: list[str]
     merged_strata: dict[str, Any]
     weights: Array | None
@@ -110,8 +110,12 @@ class Prepared:
         Where groups lie, to which (n, t)-closeness looks, is seen otherwise in the coordinates of records than in what
         is published of them; t-closeness, which implies it, does not depend on that.
         """
-        models = tuple(demand._replace(model=implying(demand.model)) for demand in self.demands.models)
-        return None if models == self.demands.models else replace(self, demands=self.demands._replace(models=models))
+        demands = tuple(demand._replace(model=implying(demand.model)) for demand in self.constraints.demands)
+        return (
+            None
+            if demands == self.constraints.demands
+            else replace(self, constraints=self.constraints._replace(demands=demands))
+        )
 
     def embedded(self) -> Coordinates:
         """Return the coordinates of the attributes."""
@@ -122,7 +126,7 @@ class Prepared:
         """Return the blocks of attributes with their groups, by the method and k of `plan`."""
         if self.cells is not None:
             return [self.cells.block(self.attributes)]
-        blocks = partitioned(self.attributes, coordinates, plan, self.demands, progress)
+        blocks = partitioned(self.attributes, coordinates, plan, self.constraints, progress)
         return blocks if self.people is None else [kept_to(blocks[0], self, coordinates)]
 
     def methods(self, coordinates: Coordinates) -> list[tuple[tuple[str, ...], str, str]]:
@@ -135,8 +139,8 @@ class Prepared:
         for own in sets:
             n, d = coordinates.together(own).shape
             resolve(self.plan.method, self.plan.options, self.plan.refine, self.plan.time_limit, (n, d), self.plan.k)
-            chosen, why = settled(self.plan, n, d, self.demands, len(sets))
-            found.append((tuple(own), in_words(chosen), why))
+            chosen, why = settled(self.plan, n, d, self.constraints, len(sets))
+            found.append((tuple(own), method_in_words(chosen), why))
         return found
 
 
@@ -147,9 +151,9 @@ def prepare(native: Any, plan: Plan, *, text: bool = False, decimal: str = ".", 
     with watch("reading values"):
         columns = schema.roles(frames.names_of(native, "anonymize"), plan)
         # What is declared to be passed on or dropped may hold anything.
-        guarded = plan.guarded if plan.guarded_at_all else ()
+        demanded = plan.demanded_of if plan.has_demands else ()
         passed = ("other", "sensitive", "identifier")
-        needed = [c.name for c in columns if c.inferred or c.role not in passed or c.name in guarded]
+        needed = [c.name for c in columns if c.inferred or c.role not in passed or c.name in demanded]
         table = frames.to_arrow(native, "anonymize", needed)
         refuse_identifiers(table, columns, text=text, decimal=decimal)
         reads = schema.read(table, columns, plan, text=text, decimal=decimal)
@@ -168,10 +172,11 @@ def prepare(native: Any, plan: Plan, *, text: bool = False, decimal: str = ".", 
             table, reads = table.take(rows), [_taken(read, rows) for read in reads]
             keep = rows if keep is None else keep[rows]
     said = tuple(_warnings(native, table, columns, plan))
-    demands, strata, merged_strata = demands_of(table, plan)
-    if plan.guarded_at_all:
+    constraints, strata, merged_strata = constraints_of(table, plan)
+    if plan.has_demands:
         with watch("reading values"):
-            demands = demands._replace(models=models_of(table, plan, demands.strata, text=text, decimal=decimal))
+            demands = checked_demands(table, plan, constraints.strata, text=text, decimal=decimal)
+        constraints = constraints._replace(demands=demands)
     people = None if plan.population is None else people_of(plan, population)
     if people is not None:
         check_columns(people, [name for read in reads for name in read.attribute.columns])
@@ -188,7 +193,7 @@ def prepare(native: Any, plan: Plan, *, text: bool = False, decimal: str = ".", 
         keep=keep,
         rows_in=n_in,
         rows_dropped=dropped,
-        demands=demands,
+        constraints=constraints,
         strata=strata,
         merged_strata=merged_strata,
         weights=weights,
@@ -229,13 +234,13 @@ def _warnings(native: Any, table: Any, columns: tuple[schema.Column, ...], plan:
     """Yield what weakens the protection."""
     if frames.has_labels(native) and not plan.shuffle:
         yield "The index of the data frame is kept: it must not identify anybody."
-    both = [name for name in plan.sensitive_attributes if name not in plan.guarded]
-    if both and plan.guarded_at_all:
+    both = [name for name in plan.sensitive_attributes if name not in plan.demanded_of]
+    if both and plan.has_demands:
         yield (
             f"Models of privacy say nothing about {', '.join(map(repr, both))}, published as quasi-identifiers: all "
             "records of a group show the same there."
         )
-    if plan.unit is not None and plan.guarded_at_all:
+    if plan.unit is not None and plan.has_demands:
         yield (
             f"Models of privacy count rows, and {plan.unit!r} may have several: one unit alone can make a group look "
             "diverse."

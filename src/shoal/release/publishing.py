@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from shoal.release.blocks import Block
-from shoal.release.cells import Cells
-from shoal.release.evidence import Measured
+from shoal.release.groups.blocks import Block
+from shoal.release.groups.cells import Cells
+from shoal.release.report.evidence import Measured
 from shoal.tables import columns as _columns
 from shoal.tables.representatives import represent
 from shoal.tables.schema import Read

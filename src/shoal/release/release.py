@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,10 +12,11 @@ import numpy as np
 from shoal.plan import Plan
 from shoal.privacy.audit import Audit, require
 from shoal.progress import Progress
-from shoal.release.blocks import Block
-from shoal.release.evidence import Evidence
-from shoal.release.losses import Losses
-from shoal.release.utility import Utility
+from shoal.release.groups.blocks import Block
+from shoal.release.measures.losses import Losses
+from shoal.release.measures.utility import Utility
+from shoal.release.report.evidence import Evidence
+from shoal.release.verified import Verified
 from shoal.tables.schema import Attribute, Column
 
 if TYPE_CHECKING:
@@ -24,14 +27,19 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Release:
     """A table in which k has been verified.
+
+    It cannot be changed: arrays and mappings are read-only, and `table`, `missing` and `manifest` are made anew each
+    time.
 
     Attributes
     ----------
     table : data frame
         To be published, of the kind that came in.
+    verified : Verified
+        The table and its audit, kept together.
     labels : int64[n]
         Group of each published row. Not to be published.
     plan : Plan
@@ -42,7 +50,7 @@ class Release:
     losses : Losses
     lower_bound : float or None
         No groups that the plan allows have a smaller loss; None if nothing is known.
-    missing : {name: int}
+    missing, missing_counts : {name: int}, pairs of name and int
         Missing values of each quasi-identifier.
     rows_in, rows_dropped, rows_removed : int
         Dropped for a missing value; removed with a cell of fewer than k.
@@ -61,20 +69,19 @@ class Release:
         The files.
     """
 
-    table: Any
+    verified: Verified
     labels: Array
     plan: Plan
     columns: tuple[Column, ...]
     attributes: tuple[Attribute, ...]
-    audit: Audit
     blocks: tuple[Block, ...]
     losses: Losses
-    missing: dict[str, int]
+    missing_counts: tuple[tuple[str, int], ...]
     rows_in: int
     rows_dropped: int
     rows_removed: int
     warnings: tuple[str, ...]
-    timings: dict[str, float]
+    timings: Mapping[str, float]
     evidence: Evidence
     utility: Utility
     lower_bound: float | None = None
@@ -83,6 +90,26 @@ class Release:
     source: Source | None = None
     written: Written | None = None
     created: str = field(default_factory=lambda: _now())
+
+    def __post_init__(self) -> None:
+        for array in (self.labels, *(block.labels for block in self.blocks)):
+            array.flags.writeable = False
+        object.__setattr__(self, "timings", MappingProxyType(dict(self.timings)))
+
+    @property
+    def table(self) -> Any:
+        """Return the table to be published, a data frame of its own each time."""
+        return self.verified.table
+
+    @property
+    def audit(self) -> Audit:
+        """Return what was counted on the published table."""
+        return self.verified.audit
+
+    @property
+    def missing(self) -> dict[str, int]:
+        """Return the number of missing values of each quasi-identifier."""
+        return dict(self.missing_counts)
 
     @property
     def loss(self) -> float:
@@ -124,8 +151,8 @@ class Release:
 
     def report(self, path: str | PathLike[str] | None = None, *, force: bool = False) -> str:
         """Return the report as HTML; it is written to `path` if one is given."""
-        from shoal.release.facts import facts_of
-        from shoal.release.report import render
+        from shoal.release.report.facts import facts_of
+        from shoal.release.report.render import render
 
         page = render(facts_of(self))
         if path is not None:
@@ -176,10 +203,10 @@ class Release:
             require(audit_of(source, names, self.plan.k, self.plan, self.people), "The file")
 
     def __repr__(self) -> str:
-        from shoal.release.guarantees import in_words
+        from shoal.release.report.demands import demand_in_words
 
         units = "" if self.audit.k_units is None else f", k = {self.audit.k_units} in units"
-        units += "".join(f", {in_words(finding)}" for finding in self.audit.models)
+        units += "".join(f", {demand_in_words(finding)}" for finding in self.audit.models)
         return (
             f"Release({self.audit.rows} rows in {self.audit.classes} groups, k = {self.audit.k}{units}, "
             f"loss {100 * self.loss:.3g} %)"

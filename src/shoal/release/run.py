@@ -1,4 +1,4 @@
-"""From a table and a plan to a release: roles, coordinates, groups, representatives, and the audit of the result."""
+"""From a table and a plan to a release: coordinates, groups, representatives, and the audit of the result."""
 
 from __future__ import annotations
 
@@ -12,25 +12,24 @@ import numpy as np
 from shoal.errors import DisclosureError, DisclosureWarning, OptionError
 from shoal.plan import Plan
 from shoal.privacy.audit import Audit, audit, counted, require
-from shoal.privacy.wishes import wishes_of
+from shoal.privacy.demands import demands_of
 from shoal.progress import Progress, part, throttled
-from shoal.release.blocks import Block, joint
-from shoal.release.bounds import bound_of
-from shoal.release.evidence import Measured, gather
-from shoal.release.losses import losses
+from shoal.release.groups.blocks import Block, joint
+from shoal.release.groups.population import IN_MEMORY
+from shoal.release.measures.bounds import bound_of
+from shoal.release.measures.losses import losses
+from shoal.release.measures.utility import utility_of
 from shoal.release.preparation import Prepared, prepare
 from shoal.release.publishing import kept_names, published
 from shoal.release.release import Release
-from shoal.release.utility import utility_of
+from shoal.release.report.evidence import Measured, gather
+from shoal.release.verified import Verified
 from shoal.tables import frames
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 Array = np.ndarray[Any, Any]
-
-# What a plan calls a population that is no file.
-IN_MEMORY = "a table in memory"
 
 
 def anonymize(
@@ -135,7 +134,7 @@ def carry_out(prepared: Prepared, *, progress: Progress | None = None) -> Releas
 
 def _carried_out(prepared: Prepared, progress: Progress | None) -> Release:
     report, watch = throttled(progress), prepared.watch
-    plan, table, demands, weights = prepared.plan, prepared.table, prepared.demands, prepared.weights
+    plan, table, constraints, weights = prepared.plan, prepared.table, prepared.constraints, prepared.weights
     report(0.0)
     coordinates = prepared.embedded()
     report(0.15)
@@ -150,7 +149,7 @@ def _carried_out(prepared: Prepared, progress: Progress | None) -> Release:
         result, changed, measured = _table_of(prepared, blocks, order)
     report(0.9)
     with watch("verifying"):
-        units = demands.units if demands.units is None or order is None else demands.units[order]
+        units = constraints.units if constraints.units is None or order is None else constraints.units[order]
         found = _audited(result, prepared, blocks, units)
     with watch("measuring"):
         labels = joint(blocks)
@@ -167,16 +166,15 @@ def _carried_out(prepared: Prepared, progress: Progress | None) -> Release:
         warnings.warn(words, DisclosureWarning, stacklevel=5)
     report(1.0)
     return Release(
-        table=result,
+        verified=Verified(result, found),
         labels=labels if order is None else labels[order],
         plan=plan,
         columns=prepared.columns,
         attributes=prepared.attributes,
-        audit=found,
         blocks=tuple(blocks),
         losses=lost,
         lower_bound=bound,
-        missing=prepared.missing,
+        missing_counts=tuple(prepared.missing.items()),
         rows_in=prepared.rows_in,
         rows_dropped=prepared.rows_dropped,
         rows_removed=prepared.rows_removed,
@@ -214,10 +212,10 @@ def _audited(result: Any, prepared: Prepared, blocks: list[Block], units: Array 
     """Return the audit of all quasi-identifiers of the table to be published, after everything asked for held."""
     plan, strata = prepared.plan, prepared.strata
     names = [name for read in prepared.reads for name in read.attribute.columns] + strata
-    guarded = plan.guarded if plan.guarded_at_all else ()
-    table = frames.to_arrow(result, "anonymize", [*names, *guarded])
+    demanded = plan.demanded_of if plan.has_demands else ()
+    table = frames.to_arrow(result, "anonymize", [*names, *demanded])
     how: dict[str, Any] = {"text": prepared.text, "decimal": prepared.decimal}
-    together = audit(table, names, plan.k, units=units, demands=wishes_of(table, plan, **how))
+    together = audit(table, names, plan.k, units=units, demands=demands_of(table, plan, **how))
     if prepared.people is not None:
         together = replace(together, models=together.models + counted(table, prepared.people, names, plan, **how))
     if len(blocks) == 1:

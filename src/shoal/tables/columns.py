@@ -1,6 +1,6 @@
-"""Values out of columns, and columns out of what groups publish.
+"""Decoding columns into values, and encoding what groups publish as columns.
 
-Columns are Arrow arrays: those of any data frame come and go through them.
+Columns are Arrow arrays, to which the columns of every data frame are converted.
 """
 
 from __future__ import annotations
@@ -10,21 +10,20 @@ from typing import Any
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.errors import DataError, OptionError
 from shoal.tables import texts
 from shoal.tables.texts import Writing
 from shoal.tables.values import Chosen, Codes, Computed, Numbers, Places, Rows, Values
 
-Array = np.ndarray[Any, Any]
-
-# Larger integers are not told apart in double precision, and larger numbers overflow when squared.
+# Double precision cannot distinguish larger integers, and larger numbers overflow when squared.
 LARGEST_INTEGER = 2**53
 LARGEST = 1e150
 MOST_DIGITS = 6
 
 
 def infer(column: Any, *, text: bool, decimal: str, name: str) -> tuple[str, str]:
-    """Return the kind of a column, and a note where it may surprise."""
+    """Return the kind of a column, and a note that explains a kind which may surprise."""
     import pyarrow as pa
 
     kind = column.type
@@ -66,7 +65,7 @@ def _whole_days(column: Any) -> bool:
 
 
 def without_markers(column: Any, markers: Sequence[Any], decimal: str = ".") -> Any:
-    """Return the column with null where it holds one of the `markers`, which are declared to mean 'missing'."""
+    """Return the column with nulls in place of the `markers`, the values declared to mean 'missing'."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -82,7 +81,7 @@ def without_markers(column: Any, markers: Sequence[Any], decimal: str = ".") -> 
 
 
 def _equal(column: Any, marker: Any, decimal: str) -> Any:
-    """Return where a column holds a marker, None if it never can."""
+    """Return where a column holds a marker, or None if its type cannot hold it."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -90,7 +89,7 @@ def _equal(column: Any, marker: Any, decimal: str) -> Any:
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return texts.equal(column, marker, decimal)
     if pa.types.is_boolean(kind):
-        return None  # or every number but 0 would stand for true
+        return None  # a number would be cast to a boolean
     dated = pa.types.is_date(kind) or pa.types.is_timestamp(kind)
     try:
         whole = isinstance(marker, int) and pa.types.is_integer(kind)
@@ -119,12 +118,12 @@ def decode(
     kind : str
         Any but "place".
     text : bool
-        Whether numbers and dates are read out of text.
+        Whether numbers and dates are read from text.
     decimal : str
     digits, pattern : int or None, str
-        As declared; otherwise as they are found.
+        As declared; otherwise as in the column.
     levels : values
-        Of an ordinal attribute, lowest first.
+        The levels of an ordinal attribute, lowest first.
     name : str
         For messages.
     """
@@ -163,7 +162,7 @@ def decode_numbers(column: Any, writing: Writing, kind: str, name: str) -> tuple
 
 
 def typed(column: Any, decimal: str, name: str) -> Any:
-    """Return a column of text with the type that is read out of it; text if there is none, or if it is not clear."""
+    """Return a text column converted to the type inferred from it, or as it is if that is text or not clear."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -187,7 +186,7 @@ def typed(column: Any, decimal: str, name: str) -> Any:
 
 
 def decode_place(latitude: Array, longitude: Array, names: tuple[str, str]) -> Places:
-    """Return the places of two columns of degrees; missing in one is missing."""
+    """Return two columns of degrees as places; a place is missing if either of its values is."""
     degrees = np.column_stack([latitude, longitude])
     degrees[np.isnan(degrees).any(axis=1)] = np.nan
     for at, (name, most) in enumerate(zip(names, (90, 180), strict=True)):
@@ -208,7 +207,7 @@ def _floats(column: Any) -> Array:
 
 
 def _decimal_places(numbers: Array) -> int | None:
-    """Return how many decimal places numbers have; None if they have more than people write down."""
+    """Return how many decimal places numbers have, or None if more than `MOST_DIGITS`."""
     present = numbers[np.isfinite(numbers)]
     for digits in range(MOST_DIGITS + 1):
         if (np.round(present[:1000], digits) == present[:1000]).all() and (np.round(present, digits) == present).all():
@@ -227,13 +226,13 @@ def _check_numbers(numbers: Array, kind: str, name: str) -> None:
     if kind == "integer" and largest > LARGEST_INTEGER:
         raise DataError(
             f"The column {name!r} holds whole numbers beyond 2^53, which look like identifiers.",
-            hint="make it an identifier, which is dropped, or say that its type is 'nominal'.",
+            hint="make it an identifier, which is dropped, or declare its type as 'nominal'.",
         )
     if largest > LARGEST:
         raise DataError(f"The column {name!r} must hold numbers up to 1e150. Got larger ones.")
     if kind == "integer" and not (np.isnan(numbers) | (numbers == np.rint(numbers))).all():
         raise DataError(
-            f"The column {name!r} must hold whole numbers, as declared. Got others.", hint="say 'continuous'."
+            f"The column {name!r} must hold whole numbers, as declared. Got others.", hint="declare it 'continuous'."
         )
 
 
@@ -250,27 +249,27 @@ def _codes(column: Any, kind: str, levels: Sequence[Any], name: str) -> Codes:
     numeric = pa.types.is_integer(plain.type) or pa.types.is_floating(plain.type) or pa.types.is_boolean(plain.type)
     if pa.types.is_floating(plain.type):
         plain = plain.cast(pa.float32()) if pa.types.is_float16(plain.type) else plain
-        # NaN is no level, and 0 and -0 are one.
+        # NaN is not a level, and 0 and -0 are the same one.
         plain = pc.if_else(pc.is_nan(plain), None, pc.add(plain, pa.scalar(0.0, plain.type)))
     encoded = pc.dictionary_encode(plain)
     encoded = encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
-    found = encoded.dictionary.to_pylist()
+    values = encoded.dictionary.to_pylist()
     codes = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False).astype(np.int64)
-    words = [_word(level) for level in found]
+    words = [_word(level) for level in values]
     if len(set(words)) < len(words):
         raise DataError(f"The column {name!r} holds different values that are written alike.")
     if kind == "boolean" and len(words) > 2:
         raise DataError(
             f"A boolean attribute must have two values. Got {len(words)} in the column {name!r}.",
-            hint=f"say types={{{name!r}: 'nominal'}}, or declare what stands for a missing value.",
+            hint=f"pass types={{{name!r}: 'nominal'}}, or declare what stands for a missing value.",
         )
     if kind == "ordinal" and not given:
         if not numeric and not all(_is_number(word) for word in words):
             raise OptionError(
                 f"An ordinal attribute must have its levels in order. Got none for the column {name!r}.",
-                hint=f"say levels={{{name!r}: [lowest, .., highest]}}.",
+                hint=f"pass levels={{{name!r}: [lowest, .., highest]}}.",
             )
-        given = [words[p] for p in sorted(range(len(found)), key=lambda p: float(found[p]))]
+        given = [words[p] for p in sorted(range(len(values)), key=lambda p: float(values[p]))]
     if kind != "ordinal":
         given = sorted(words)
     if len(set(given)) < len(given):
@@ -290,7 +289,7 @@ def _codes(column: Any, kind: str, levels: Sequence[Any], name: str) -> Codes:
 def _word(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
-    # Whole numbers with gaps come as floats from some data frames: 2.0 is the level 2.
+    # Some data frames turn integers with missing values into floats: 2.0 is the level 2.
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
@@ -326,13 +325,13 @@ def _times(column: Any, writing: Writing, name: str) -> tuple[Numbers, Writing]:
 
     kind = column.type
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        found = texts.to_microseconds(column, writing.pattern, name)
+        moments = Numbers(texts.to_microseconds(column, writing.pattern, name))
         writing = writing._replace(text=True)
         if writing.pattern:
-            return Numbers(found), writing
+            return moments, writing
         pattern, places = texts.time_pattern(texts.trimmed(column.drop_null()))
         digits = places if writing.digits is None else writing.digits
-        return Numbers(found), writing._replace(pattern=pattern, digits=digits)
+        return moments, writing._replace(pattern=pattern, digits=digits)
     if not (pa.types.is_date(kind) or pa.types.is_timestamp(kind)):
         raise _wrong_type(name, "datetime", kind)
     zone = getattr(kind, "tz", None)
@@ -340,17 +339,17 @@ def _times(column: Any, writing: Writing, name: str) -> tuple[Numbers, Writing]:
     return Numbers(_floats(pc.cast(times, pa.int64()))), writing
 
 
-def _wrong_type(name: str, kind: str, found: Any) -> DataError:
+def _wrong_type(name: str, kind: str, actual: Any) -> DataError:
     return DataError(
-        f"The column {name!r} must hold values of a {kind} attribute. It holds {found}.",
-        hint="leave its type to be inferred, or say another one.",
+        f"The column {name!r} must hold values of a {kind} attribute. It holds {actual}.",
+        hint="leave its type to be inferred, or declare another one.",
     )
 
 
 def encode(chosen: Chosen, labels: Array, column: Any, kind: str, writing: Writing) -> Any:
-    """Return the column to be published: for every row what its group publishes.
+    """Return the published column: for every row, what its group publishes.
 
-    The type is that of the original column, unless groups publish words where it held none.
+    The type is that of the original column, unless groups publish text in place of other values.
     """
     import pyarrow as pa
 
@@ -378,13 +377,13 @@ def _computed(numbers: Array, labels: Array, kind: str, writing: Writing) -> Any
     if kind in ("integer", "date", "datetime"):
         whole = pa.array(np.rint(filled).astype(np.int64), mask=missing)
         if kind == "integer":
-            # Not straight to decimals: they would have to hold any whole number.
-            found = pc.cast(whole if pa.types.is_integer(writing.type) else whole.cast(pa.float64()), writing.type)
+            # Not directly to decimals, which would need room for any int64.
+            values = pc.cast(whole if pa.types.is_integer(writing.type) else whole.cast(pa.float64()), writing.type)
         elif kind == "date":
-            found = pc.cast(pc.cast(pc.cast(whole, pa.int32()), pa.date32()), writing.type, safe=False)
+            values = pc.cast(pc.cast(pc.cast(whole, pa.int32()), pa.date32()), writing.type, safe=False)
         else:
             zone = getattr(writing.type, "tz", None)
-            found = pc.cast(pc.cast(whole, pa.timestamp("us", zone)), writing.type, safe=False)
+            values = pc.cast(pc.cast(whole, pa.timestamp("us", zone)), writing.type, safe=False)
     else:
-        found = pc.cast(pa.array(filled, mask=missing), writing.type, safe=False)
-    return pa.chunked_array([found.take(pa.array(labels))])
+        values = pc.cast(pa.array(filled, mask=missing), writing.type, safe=False)
+    return pa.chunked_array([values.take(pa.array(labels))])

@@ -1,7 +1,7 @@
-"""Every attribute becomes coordinates in which squared Euclidean distance *is* its dissimilarity.
+"""Every attribute is turned into coordinates whose squared Euclidean distance *is* its dissimilarity.
 
-So every method that forms groups of points works on every table. Before scaling, two present values a and b of an
-attribute are at squared distance
+So every method that groups points works on every table. Before scaling, the squared distance of two present values a
+and b of an attribute is
 
 ============================  =========================================================================================
 continuous, integer           (a - b)^2
@@ -13,12 +13,12 @@ place                         the squared length of the straight line from a to 
 ============================  =========================================================================================
 
 Coordinates are centred and divided by the root of their mean squared norm over the present rows, so that two present
-rows drawn at random are at squared distance 2 on average, whatever the kind, and are then multiplied by
-sqrt(importance). A missing value lies at the centre, and, in one more coordinate that other attributes do not have,
-at sqrt(importance): from a present value it is on average as far as two present ones are from each other.
+rows drawn at random are at squared distance 2 on average, whatever the kind. A missing value lies at the centre, and at
+1 in an extra coordinate of its own attribute: on average it is as far from a present value as two present values are
+from each other. When attributes are put side by side, the importance of each multiplies its squared distances.
 
-What does not vary takes no coordinate. Equal values have equal coordinates, and the same table in another order
-of its rows has the same coordinates, both to the bit.
+An attribute that does not vary takes no coordinate. Equal values have equal coordinates, and the coordinates do not
+depend on the order of rows, both to the bit.
 """
 
 from __future__ import annotations
@@ -29,9 +29,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.errors import DataError, OptionError, TooLargeError, near_names
 from shoal.tables.hierarchy import Hierarchy
-from shoal.tables.sums import Array, exact_sum, power_above
+from shoal.tables.sums import exact_sum, power_above
 from shoal.tables.values import Codes, Numbers, Places, Values
 
 FORMS: dict[str, type[Numbers] | type[Codes] | type[Places]] = {
@@ -47,15 +48,14 @@ FORMS: dict[str, type[Numbers] | type[Codes] | type[Places]] = {
 }
 
 LIMIT = 4 * 2**30  # bytes of the coordinates of one attribute
-_SEED = 20_010  # of the random projection; never changed, so that coordinates are the same in every version
-_NOISE = 1e-15  # places closer than this on the unit sphere, some nanometres on the globe, are one
+_SEED = 20_010  # of the random projection; fixed, so that coordinates are the same in every version
+_NOISE = 1e-15  # places closer than this on the unit sphere, some nanometres on the globe, are equal
 
 
 def embed(
     values: Values,
     *,
     kind: str,
-    importance: float = 1.0,
     hierarchy: Hierarchy | None = None,
     coordinates: int | None = None,
     name: str = "the attribute",
@@ -67,13 +67,11 @@ def embed(
     values : Numbers, Codes or Places
     kind : str
         A key of `FORMS`.
-    importance : float
-        What squared distances are multiplied by; at 0 the attribute takes no coordinates.
     hierarchy : Hierarchy
-        For hierarchical attributes: has every value that occurs as a node.
+        For hierarchical attributes. Every value that occurs must be a node of it.
     coordinates : int, optional
-        For nominal and hierarchical attributes: if they would take more coordinates than this, they are projected
-        to so many random directions, always the same ones, and scaled as above. Squared distances are then kept on
+        For nominal and hierarchical attributes: if they would take more coordinates than this, they are projected to
+        this number of random directions, always the same ones, and scaled as above. Squared distances are then kept on
         average only, each with a relative standard deviation of about sqrt(2 / coordinates).
     name : str
         Whose values they are, for messages.
@@ -81,30 +79,27 @@ def embed(
     Returns
     -------
     float64[n, c]
-        c may be 0: nothing varies.
+        c is 0 if nothing varies.
     """
     check_kind(values, kind)
-    if not (math.isfinite(importance) and importance >= 0):
-        raise OptionError(f"The 'importance' of {name} must be a finite number >= 0. Got {importance!r}.")
     if coordinates is not None and coordinates < 1:
         raise OptionError(f"The 'coordinates' of {name} must be at least 1. Got {coordinates}.")
     missing = values.missing
     present = None if not missing.any() else np.flatnonzero(~missing)
-    n, amount = len(missing), math.sqrt(importance)
-    if n == 0 or amount == 0 or (present is not None and len(present) == 0):
+    n = len(missing)
+    if n == 0 or (present is not None and len(present) == 0):
         return np.zeros((n, 0))
     points = _points(values, present, kind, hierarchy, coordinates, name)
-    points *= amount
     if present is None:
         return points
     result = np.zeros((n, points.shape[1] + 1))
     result[present, :-1] = points
-    result[missing, -1] = amount
+    result[missing, -1] = 1.0
     return result
 
 
 def check_kind(values: Values, kind: str) -> None:
-    """Raise OptionError unless there is such a kind and these are values of it."""
+    """Raise OptionError unless the kind exists and the values have its form."""
     if kind not in FORMS:
         raise OptionError(
             f"The kind of an attribute must be one of {', '.join(FORMS)}. Got {kind!r}.",
@@ -140,7 +135,7 @@ def _points(
     coordinates: int | None,
     name: str,
 ) -> Array:
-    """Return the coordinates of the rows that are present (None: all), centred and scaled."""
+    """Return the coordinates of the present rows (None: all rows), centred and scaled."""
     rows = slice(None) if present is None else present
     if isinstance(values, Numbers):
         return _standardized(values.values[rows])
@@ -168,8 +163,8 @@ def _standardized(x: Array) -> Array:
     low, high = x.min(), x.max()
     if low == high:
         return np.zeros((len(x), 0))
-    # Divided by a power of two, which is exact, nothing overflows. From the lowest value differences are exact
-    # where an offset is large, and once divided by their own power they use all digits.
+    # Dividing by a power of two is exact and prevents overflow. Subtracting the lowest value keeps differences exact if
+    # the offset is large, and dividing them by their own power uses all digits.
     power = power_above(max(abs(low), abs(high)))
     y = x / power
     y -= low / power
@@ -189,7 +184,7 @@ def _on_the_sphere(degrees: Array) -> Array:
     total = 0.0
     for column in points.T:
         column -= exact_sum(column) / len(column)
-        # Squares of places close to each other would be cut off, were they not enlarged first.
+        # Enlarged first: exact sums cut off the squares of very small differences.
         power = power_above(np.abs(column).max())
         total += exact_sum((column / power) ** 2) / len(column) * float(power) ** 2
     points /= math.sqrt(total)
@@ -199,7 +194,7 @@ def _on_the_sphere(degrees: Array) -> Array:
 def unit_vectors(degrees: Array) -> Array:
     """Return places as points of the unit sphere: float64[n, 3].
 
-    The poles are one place each, whatever their longitude, and -180 and 180 degrees east are the same.
+    Each pole is one place, whatever the longitude, and longitudes of -180 and 180 degrees are the same.
     """
     turns = degrees[:, 1] / 360.0
     longitude = degrees[:, 1] - 360.0 * np.rint(turns)
@@ -208,22 +203,22 @@ def unit_vectors(degrees: Array) -> Array:
     np.radians(longitude, out=longitude)
     radius = np.cos(latitude)
     radius[np.abs(degrees[:, 0]) == 90.0] = 0.0
-    # Adding 0 makes 0 of -0.
+    # Adding 0 turns -0 into 0.
     return np.column_stack([radius * np.cos(longitude), radius * np.sin(longitude), np.sin(latitude)]) + 0.0
 
 
 class _Tree(NamedTuple):
-    """Edges that tell rows apart; an edge has the number of the node at its lower end."""
+    """Edges that separate rows; an edge has the number of the node at its lower end."""
 
     parents: Array  # int64[c], each before its children; -1: the root
     lengths: Array  # float64[c]
-    rows: Array  # float64[c]: how many rows lie below
+    rows: Array  # float64[c]: the number of rows below
 
 
 def _star(counts: Array) -> tuple[_Tree, Array]:
     """Return nominal levels as a tree, and the node of each.
 
-    Two levels take a single edge: what counts is the distance between them, and scaling makes that the same.
+    Two levels need a single edge: only their distance matters, and scaling makes that the same.
     """
     edges = {1: 0, 2: 1}.get(len(counts), len(counts))
     at = np.arange(len(counts))
@@ -232,9 +227,9 @@ def _star(counts: Array) -> tuple[_Tree, Array]:
 
 
 def _condensed(hierarchy: Hierarchy, nodes: Array, counts: Array) -> tuple[_Tree, Array]:
-    """Return the part of a hierarchy that tells rows apart, and where in it some nodes with rows are.
+    """Return the part of a hierarchy that separates rows, and the position in it of the nodes with rows.
 
-    Nodes above all rows, or none, tell nothing; a node above the same rows as its parent is put into it.
+    Nodes above all rows or none are left out, and a node above the same rows as its parent is merged with it.
     """
     below = np.zeros(len(hierarchy), np.int64)
     np.add.at(below, nodes, counts)
@@ -267,15 +262,15 @@ def _tree_points(tree: _Tree, n: int, coordinates: int | None, name: str) -> Arr
     if n * width * 8 > LIMIT:
         raise TooLargeError(
             f"The coordinates of {name} must fit into {LIMIT >> 30} GiB. Got {n} rows of {width} coordinates.",
-            hint="give it a hierarchy with fewer nodes, or set 'coordinates' (100, say) to project it to so many.",
+            hint="give it a hierarchy with fewer nodes, or set 'coordinates' (to 100, say) to project it.",
         )
     points = np.zeros((len(tree.parents) + 1, width))
     if width == 0:
         return points
     own = np.sqrt(tree.lengths / total)
     directions = _directions(c, width) if width < c else None
-    # From the top: a node has the coordinates of its parent, and a step in a direction of its own. Parent -1 is the
-    # last row, the root.
+    # From the top down: the coordinates of the parent, and a step in a direction of its own. Parent -1 is the last row,
+    # the root.
     for node, above in enumerate(tree.parents.tolist()):
         points[node] = points[above]
         if directions is None:
@@ -286,7 +281,7 @@ def _tree_points(tree: _Tree, n: int, coordinates: int | None, name: str) -> Arr
         points -= own * shares
         return points
     points -= (own * shares) @ directions
-    # What the projection has added to or taken from the attribute as a whole is given back.
+    # The projection changes the total variance slightly: scale again.
     here = np.append(tree.rows, n)
     np.subtract.at(here, tree.parents, tree.rows)
     points *= math.sqrt(n / float(here @ (points**2).sum(axis=1)))
@@ -294,9 +289,10 @@ def _tree_points(tree: _Tree, n: int, coordinates: int | None, name: str) -> Arr
 
 
 def _directions(nodes: int, width: int) -> Array:
-    """Return float64[nodes, width]: independent numbers of mean 0 and variance 1 / width, always the same.
+    """Return float64[nodes, width]: independent random numbers of mean 0 and variance 1 / width, always the same.
 
-    Made of raw bits, which are the same in every version of numpy; uniform, so that no two rows coincide.
+    They are made from raw bits, which are the same in every version of NumPy, and uniform, so that no two rows
+    coincide.
     """
     bits = np.random.PCG64(_SEED).random_raw(nodes * width) >> np.uint64(11)
     uniform = bits.astype(np.float64).reshape(nodes, width) * 2.0**-52 - 1.0

@@ -1,17 +1,14 @@
-"""Any data frame in, the same kind out: order of rows and columns, index, types and categories are kept."""
+"""Converting data frames to Arrow and back; order, index, types and categories are kept."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
+from shoal.arrays import Array
 from shoal.errors import DataError
 
-Array = np.ndarray[Any, Any]
-
-# The types of pandas that hold missing values, for those that do not.
+# For the types of pandas that cannot hold missing values, those that can.
 NULLABLE = {
     "bool": "boolean",
     **{f"int{bits}": f"Int{bits}" for bits in (8, 16, 32, 64)},
@@ -20,7 +17,7 @@ NULLABLE = {
 
 
 def to_arrow(native: Any, caller: str, names: list[str] | None = None) -> Any:
-    """Return a data frame of pandas, polars, pyarrow or another library that narwhals knows as a pyarrow.Table.
+    """Return a data frame of pandas, polars, pyarrow or another library that narwhals supports as a pyarrow.Table.
 
     Parameters
     ----------
@@ -28,7 +25,7 @@ def to_arrow(native: Any, caller: str, names: list[str] | None = None) -> Any:
     caller : str
         For messages.
     names : list of str, optional
-        The columns that are needed. Default is all of them.
+        The columns to convert. By default all of them.
     """
     import narwhals as nw
     import pyarrow as pa
@@ -44,18 +41,18 @@ def to_arrow(native: Any, caller: str, names: list[str] | None = None) -> Any:
 
 
 def names_of(native: Any, caller: str) -> list[str]:
-    """Return the names of the columns of a data frame, which must be texts and different."""
+    """Return the names of the columns of a data frame, which must be distinct texts."""
     import narwhals as nw
     import pyarrow as pa
 
     lazy = hasattr(native, "collect")
     columns = native.column_names if isinstance(native, pa.Table) else () if lazy else getattr(native, "columns", ())
     if not all(isinstance(name, str) for name in columns):
-        raise DataError(f"The columns of the table of {caller} must have names that are text. Got others.")
+        raise DataError(f"The table of {caller} must have texts as column names. Got others.")
     try:
         names = list(nw.from_native(native, eager_only=True).columns)
     except TypeError:
-        hint = "collect it first." if lazy else "a file is read by shoal.anonymize_file, or by shoal.io.read."
+        hint = "collect it first." if lazy else "to read a file, use shoal.anonymize_file or shoal.io.read."
         raise DataError(
             f"The table of {caller} must be a data frame (pandas, polars, pyarrow). Got {type(native).__name__}.",
             hint=hint,
@@ -75,32 +72,49 @@ def _converted(nw: Any, pa: Any, native: Any, names: list[str]) -> Any:
             arrays[name] = pa.chunked_array([frame[name].to_arrow()])
         except (pa.ArrowException, TypeError):
             raise DataError(
-                f"The column {name!r} must hold values of one kind that tables have. Got others.",
+                f"The column {name!r} must hold values of one type that Arrow has. Got others.",
                 hint=f"give it one type first, or pass it on as it is (other=[{name!r}]).",
             ) from None
     return pa.table(arrays)
 
 
 def has_labels(native: Any) -> bool:
-    """Return whether the rows of a data frame have labels of their own, which may identify them."""
+    """Return whether the rows of a data frame have labels (an index), which may identify them."""
     index = getattr(native, "index", None)
     return index is not None and hasattr(native, "iloc") and type(index).__name__ != "RangeIndex"
 
 
+def duplicate(native: Any) -> Any:
+    """Return a data frame of the same content; changing it in place does not change `native`.
+
+    Nothing is copied by libraries whose tables do not change or are copied when they are written to.
+    """
+    import narwhals as nw
+    import pyarrow as pa
+
+    if isinstance(native, pa.Table):
+        return native
+    frame = nw.from_native(native, eager_only=True)
+    if frame.implementation.is_pandas():
+        on_write = int(frame.__native_namespace__().__version__.split(".")[0]) >= 3
+        return native.copy(deep=not on_write)
+    return frame.clone().to_native()
+
+
 def rebuilt(native: Any, keep: list[str], rows: Array | None, changed: Mapping[str, Any], *, relabel: bool) -> Any:
-    """Return a data frame like `native` with other columns and rows.
+    """Return a data frame of the same type as `native` with some of its rows and columns, and new values.
 
     Parameters
     ----------
     native : data frame
     keep : names
-        The columns that stay, in their order.
+        The columns to keep, in their order.
     rows : int64[m] or None
-        The rows that stay, in their new order; None: all.
+        The rows to keep, in their new order; None for all.
     changed : {name: pyarrow.ChunkedArray}
-        Columns with new values, one for each row that stays.
+        Columns with new values, one for each row that is kept.
     relabel : bool
-        Whether the labels of rows (the index of pandas) are replaced by 0, 1, ..
+        Whether to replace the labels of rows (the index of pandas) by 0, 1, ...
     """
     import narwhals as nw
     import pyarrow as pa
@@ -125,10 +139,10 @@ def rebuilt(native: Any, keep: list[str], rows: Array | None, changed: Mapping[s
 
 
 def _pandas_series(array: Any, before: Any, *, words: bool) -> Any:
-    """Return an Arrow array as a series like `before`; `words` says that this held no text."""
+    """Return an Arrow array as a series of the type of `before`; `words` is whether `before` held no text."""
     import pyarrow as pa
 
-    # As objects, or whole numbers beside missing ones would pass through double precision.
+    # As objects: otherwise integers with missing values would become floats.
     series = array.to_pandas(integer_object_nulls=True)
     if not (words and _is_text(pa, array.type)):
         series = series.astype(NULLABLE.get(before.dtype.name, before.dtype) if array.null_count else before.dtype)
@@ -144,5 +158,5 @@ def _series(nw: Any, pa: Any, frame: Any, name: str, array: Any) -> Any:
     series = nw.from_arrow(pa.table({name: array}), backend=frame.implementation)[name]
     before = frame[name].dtype
     if series.dtype == nw.String and before != nw.String:
-        return series  # words, such as intervals, where there were none
+        return series  # text, such as intervals, in place of other values
     return series.cast(before) if series.dtype != before else series

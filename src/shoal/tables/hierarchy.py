@@ -1,4 +1,4 @@
-"""Hierarchies of values: from what is written in a table up to ``*``, which says nothing."""
+"""Hierarchies of values: from the values of a table up to ``*``, which stands for all of them."""
 
 from __future__ import annotations
 
@@ -11,26 +11,25 @@ from typing import Any
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.errors import DataError, OptionError
 from shoal.tables.trees import ROOT, Branch, branches, grown, of_rows
-
-Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Hierarchy:
     """A tree of labels.
 
-    Nodes are numbered so that each stands before its children and next to its first child (preorder); 0 is the
-    root. Any node may be a value of a table, not only a leaf. Where several nodes have one label (ARX repeats
-    a label on the levels above), a value of that name is the leaf, or else the lowest of them.
+    Nodes are numbered in preorder: the root is 0, and each node is directly followed by its first child. Any node may
+    be a value of a table, not only a leaf. If several nodes have the same label (ARX repeats a label on the levels
+    above), a value of that name is the leaf, or else the lowest of them.
 
     Parameters
     ----------
     labels : tuple of str
-        One a node.
+        The label of each node.
     parents : int64[nodes]
-        -1 for the root.
+        The parent of each node, -1 for the root.
     lengths : float64[nodes]
         Length of the edge to the parent, 0 for the root.
     """
@@ -43,23 +42,23 @@ class Hierarchy:
 
     @classmethod
     def from_csv(cls, path: str | PathLike[str]) -> Hierarchy:
-        """Read a CSV file as ARX writes it: no header, a leaf in each line, then its ancestors upwards.
+        """Read a CSV file as ARX writes it: no header; each line has a leaf, then its ancestors upwards.
 
-        The delimiter (``;``, ``,`` or tab) is detected, cells may be quoted, ``.gz`` is unpacked.
+        The delimiter (``;``, ``,`` or tab) is detected, cells may be quoted, and ``.gz`` is decompressed.
         """
-        from shoal.tables.hierarchy_files import from_csv
+        from shoal.tables.hierarchy_files import read_csv
 
-        return from_csv(path)
+        return _frozen(*read_csv(path))
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Hierarchy:
         """Read a file by its suffix: .csv .yaml .yml .json .hrc .owl, each also with .gz.
 
-        See :mod:`shoal.tables.hierarchy_files` for what each must look like.
+        :mod:`shoal.tables.hierarchy_files` describes the formats.
         """
-        from shoal.tables.hierarchy_files import load
+        from shoal.tables.hierarchy_files import read
 
-        return load(path)
+        return _frozen(*read(path))
 
     @classmethod
     def from_rows(
@@ -67,26 +66,26 @@ class Hierarchy:
     ) -> Hierarchy:
         """Build from rows of equal length: a leaf and its ancestors upwards.
 
-        The same label on different levels stands for different nodes; on one level it must have one parent. If
-        rows end in different labels, ``*`` is put above them.
+        The same label on different levels stands for different nodes; within a level it must have one parent. If rows
+        end in different labels, ``*`` is put above them.
 
         Parameters
         ----------
         rows : sequence of sequences of str
         lines : sequence of int, optional
-            Where each row is from, for messages; 1, 2, ... if not said.
+            The line of each row, for messages; by default 1, 2, ...
         name : str
-            What messages call it.
+            The name of the hierarchy in messages.
         """
         return _frozen(*of_rows(rows, range(1, len(rows) + 1) if lines is None else lines, name))
 
     @classmethod
     def from_nested(cls, tree: Any, *, name: str = "the hierarchy") -> Hierarchy:
-        """Build from dicts and lists as YAML or JSON give them.
+        """Build from nested dicts and lists, as read from YAML or JSON.
 
-        A key stands above what it holds; what holds nothing is a leaf: ``{"Europe": ["France", "Italy"],
-        "Asia": {"East": ["Japan"], "West": None}}``. Several keys at the top get the root ``*``. A label occurs
-        once, but for a leaf named like a node above it.
+        A key is the parent of what it holds, and a key that holds nothing is a leaf: ``{"Europe": ["France", "Italy"],
+        "Asia": {"East": ["Japan"], "West": None}}``. Several keys at the top get the root ``*``. A label must occur
+        only once, except that a leaf may have the name of a node above it.
         """
         return cls.from_branches(branches(tree, name), lambda below: branches(below, name), name)
 
@@ -94,21 +93,21 @@ class Hierarchy:
     def from_branches(
         cls, top: Sequence[Branch], children: Callable[[Any], Sequence[Branch]], name: str = "the hierarchy"
     ) -> Hierarchy:
-        """Build from branches at the top and a function that tells the branches below what one holds."""
+        """Build from the branches at the top and a function that returns the branches below one."""
         return _frozen(*grown(top, children, name))
 
     @classmethod
     def from_prefixes(cls, codes: Iterable[str], lengths: Sequence[int] | None = None, mask: str = ROOT) -> Hierarchy:
-        """Build from codes whose first characters say the most: 47677, 4767*, 476**, ... and at last ``*``.
+        """Build from codes whose first characters matter most: 47677, 4767*, 476**, ..., ``*``.
 
         Parameters
         ----------
         codes : iterable of str
-            Shorter ones are masked up to the length of the longest (ICD: E11 and E11.9 meet in ``E11**``).
+            Shorter codes are padded with the mask to the length of the longest (ICD: E11 and E11.9 meet in ``E11**``).
         lengths : sequence of int, optional
-            How many characters the levels keep, such as (3, 1); all from the longest - 1 down to 1 if not said.
+            How many characters the levels keep, such as (3, 1). By default from one less than the longest down to 1.
         mask : str
-            The one character that stands for what is hidden.
+            The character in place of hidden ones.
         """
         leaves = list(dict.fromkeys(codes))
         if len(mask) != 1:
@@ -137,23 +136,23 @@ class Hierarchy:
         edges: Sequence[Sequence[float | str]] | None = None,
         origin: float | str = 0,
     ) -> Hierarchy:
-        """Build a ladder of intervals above numbers: 23, ``[20, 25)``, ``[20, 30)``, ``[20, 40)``, ``*``.
+        """Build intervals above numbers: 23, ``[20, 25)``, ``[20, 30)``, ``[20, 40)``, ``*``.
 
         Parameters
         ----------
         numbers : iterable of str or numbers
-            The leaves; text is kept as it is written.
+            The leaves. Texts are kept as they are.
         widths : sequence of numbers
-            Of the levels, from fine to coarse, each a multiple of the one before; intervals start at `origin`.
+            The width of the intervals on each level, each a multiple of the one before. Intervals start at `origin`.
         edges : sequence of sequences of numbers
-            In place of widths: the bounds on each level, each level's taken from those of the one before.
-            What lies outside of them goes to ``(-inf, a)`` and ``[b, inf)``.
+            Instead of widths: the bounds of the intervals on each level, which must be among those of the level before.
+            Numbers outside of them go to ``(-inf, a)`` and ``[b, inf)``.
         origin : number
         """
         from shoal.tables.ladders import decimal, ladder
 
         texts = list(dict.fromkeys(str(x) for x in numbers))
-        # 800 digits hold every quotient of the numbers that are let in: nothing is rounded, 0.3 is not in [0.2, 0.3).
+        # 800 digits hold every quotient of the numbers allowed, so nothing is rounded: 0.3 is not in [0.2, 0.3).
         with localcontext(prec=800):
             places = ladder(widths, edges, origin)
             values = [decimal(text) for text in texts]
@@ -168,17 +167,17 @@ class Hierarchy:
         return cls.from_rows(rows)
 
     def with_lengths(self, lengths: Sequence[float] | Array) -> Hierarchy:
-        """Return the same tree with other lengths of the edges to the parents, one a node, in node order."""
+        """Return the same tree with other lengths of the edges to the parents, one for each node."""
         given = np.array(lengths, np.float64)
         if given.shape != (len(self.labels),) or not np.isfinite(given).all() or (given < 0).any():
             raise OptionError(
-                f"The 'lengths' of a hierarchy must be {len(self.labels)} finite numbers >= 0, one a node. "
+                f"The 'lengths' of a hierarchy must be {len(self.labels)} finite numbers >= 0, one for each node. "
                 f"Got an array of shape {given.shape}."
             )
         given[0] = 0.0
         return _frozen(self.labels, self.parents, given)
 
-    # --- what it is like ---
+    # --- properties ---
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -220,26 +219,26 @@ class Hierarchy:
             total[node] += total[self.parents[node]]
         return total
 
-    # --- what it is asked ---
+    # --- queries ---
 
     def uncovered(self, values: Iterable[str]) -> tuple[str, ...]:
-        """Return the values that are no node of the hierarchy."""
+        """Return the values that are not nodes of the hierarchy."""
         return tuple(value for value in values if value not in self._index)
 
     def nodes_of(self, values: Sequence[str], name: str = "a column") -> Array:
-        """Return int64[len(values)]: the node of each value; DataError if some have none.
+        """Return int64[len(values)]: the node of each value. Raise DataError if some have none.
 
         Parameters
         ----------
         values : sequence of str
         name : str
-            Whose values they are, for the message, which says how many but not which.
+            Whose values they are, for the message, which gives their number but not the values.
         """
         lost = self.uncovered(values)
         if lost:
             raise DataError(
                 f"Every value of {name} must be in its hierarchy. Got {len(lost)} of {len(values)} that are not.",
-                hint="Hierarchy.uncovered gives them; complete the hierarchy, or declare what stands for missing.",
+                hint="Hierarchy.uncovered lists them; complete the hierarchy, or declare what stands for missing.",
             )
         return np.fromiter((self._index[value] for value in values), np.int64, len(values))
 
@@ -258,7 +257,7 @@ class Hierarchy:
         low, high = np.minimum(a, b).ravel(), np.maximum(a, b).ravel()
         open_ = np.flatnonzero(low != high)
         while len(open_):
-            # The one with the higher number is no ancestor of the other: its parent has the same common ancestor.
+            # The node with the higher number is not an ancestor of the other, so it can be replaced by its parent.
             x, y = low[open_], self.parents[high[open_]]
             low[open_], high[open_] = np.minimum(x, y), np.maximum(x, y)
             open_ = open_[x != y]
@@ -272,9 +271,9 @@ class Hierarchy:
         nodes : int64[n]
             Group by group.
         starts : int64[m]
-            Where groups begin; none may be empty.
+            Where groups begin; no group may be empty.
         """
-        # In preorder a node lies between the first and the last of its descendants: two of a group stand for all.
+        # In preorder the descendants of a node are consecutive: the first and the last node of a group are enough.
         return self.meet(np.minimum.reduceat(nodes, starts), np.maximum.reduceat(nodes, starts))
 
     def distance(self, a: Array, b: Array) -> Array:
@@ -282,26 +281,26 @@ class Hierarchy:
         return np.asarray(self.heights[a] + self.heights[b] - 2.0 * self.heights[self.meet(a, b)])
 
     def to_plain(self) -> dict[str, Any]:
-        """Return plain values that :meth:`from_plain` makes the same hierarchy of."""
+        """Return plain lists from which :meth:`from_plain` builds the same hierarchy."""
         plain: dict[str, Any] = {"labels": list(self.labels), "parents": self.parents.tolist()}
         return plain if (self.lengths[1:] == 1).all() else {**plain, "lengths": self.lengths.tolist()}
 
     @classmethod
     def from_plain(cls, plain: dict[str, Any], name: str = "the hierarchy") -> Hierarchy:
-        """Build what :meth:`to_plain` has taken apart."""
+        """Build from the lists of :meth:`to_plain`."""
         from shoal.tables.trees import capital, is_preorder
 
         labels, parents = plain.get("labels"), plain.get("parents") or []
         if not isinstance(labels, list) or not is_preorder(labels, parents):
             raise DataError(
-                f"{capital(name)} must list its nodes, each before those below it, and where their parents stand.",
-                hint="Hierarchy.to_plain gives such lists.",
+                f"{capital(name)} must list its nodes, each before those below it, and the positions of their parents.",
+                hint="Hierarchy.to_plain returns such lists.",
             )
         tree = _frozen([str(label) for label in labels], parents)
         return tree.with_lengths(plain["lengths"]) if "lengths" in plain else tree
 
     def to_rows(self) -> list[list[str]]:
-        """Return a row a leaf, leaf first, all of one length: leaves that lie higher are repeated."""
+        """Return a row for each leaf, leaf first; leaves above the lowest level are repeated to fill their rows."""
         depth = int(self.depths.max())
         rows = []
         for node in self.leaf_nodes.tolist():

@@ -1,12 +1,12 @@
-"""Hierarchies from files; what is incomplete or contradicts itself is refused with the lines where it does.
+"""Reading hierarchies from files. Incomplete or contradictory files are refused, with the lines at fault.
 
-- ``.csv``: as ARX writes it, no header; in each line a value, then its ancestors upwards; ``;``, ``,`` or tab between
-  them; cells may be quoted.
-- ``.yaml``, ``.yml``: nested mappings and lists; labels are taken as they are written (no is no, 01 is 01).
+- ``.csv``: as ARX writes it. There is no header; each line has a value, then its ancestors upwards, separated by ``;``,
+  ``,`` or tabs; cells may be quoted.
+- ``.yaml``, ``.yml``: nested mappings and lists. Labels are taken as written (no is "no", 01 is "01").
 - ``.json``: the same in JSON.
-- ``.hrc``: as tau-ARGUS writes it, a code a line, preceded by one ``@`` for each level that it lies deeper.
-- ``.owl``: the classes and named individuals of an ontology in RDF/XML, if each is of one kind only; a label is the
-  last part of the name.
+- ``.hrc``: as tau-ARGUS writes it. Each line has a code, after one ``@`` for each level that it lies below the top.
+- ``.owl``: the classes and named individuals of an ontology in RDF/XML, each of which must have a single parent. Labels
+  are the last part of their names.
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ from pathlib import Path
 from typing import Any
 
 from shoal.errors import DataError, OptionError, near_names
-from shoal.tables.hierarchy import Hierarchy
-from shoal.tables.trees import Branch, capital, some_lines
+from shoal.tables.trees import Branch, branches, capital, grown, of_rows, some_lines
+
+Nodes = tuple[list[str], list[int]]
+"""The label and the parent of each node of a tree."""
 
 DELIMITERS = (";", ",", "\t")
 SUFFIXES = (".csv", ".yaml", ".yml", ".json", ".hrc", ".owl")
@@ -32,8 +34,8 @@ _RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 _RDFS = "http://www.w3.org/2000/01/rdf-schema#"
 
 
-def load(path: str | PathLike[str]) -> Hierarchy:
-    """Return the hierarchy in a file, read by its suffix."""
+def read(path: str | PathLike[str]) -> Nodes:
+    """Return the nodes of the hierarchy in a file whose suffix gives its format."""
     path = Path(path)
     suffix = Path(path.stem if path.suffix.lower() == ".gz" else path.name).suffix.lower()
     if suffix not in SUFFIXES:
@@ -42,7 +44,7 @@ def load(path: str | PathLike[str]) -> Hierarchy:
             hint=near_names(suffix, SUFFIXES, "a CSV file as ARX writes it is the most common one."),
         )
     if suffix == ".csv":
-        return from_csv(path)
+        return read_csv(path)
     name = f"the hierarchy {path.name!r}"
     data = _bytes(path, name)
     if suffix == ".owl":
@@ -53,8 +55,8 @@ def load(path: str | PathLike[str]) -> Hierarchy:
     return _from_json(text, name) if suffix == ".json" else _from_yaml(text, name)
 
 
-def from_csv(path: str | PathLike[str]) -> Hierarchy:
-    """Return the hierarchy in a CSV file as ARX writes it."""
+def read_csv(path: str | PathLike[str]) -> Nodes:
+    """Return the nodes of the hierarchy in a CSV file as ARX writes it."""
     path = Path(path)
     name = f"the hierarchy {path.name!r}"
     text = _text(_bytes(path, name), name)
@@ -64,12 +66,12 @@ def from_csv(path: str | PathLike[str]) -> Hierarchy:
             read.append(_cells(text, delimiter, name))
         except DataError as error:
             errors.append(error)
-    # The first delimiter that cuts all lines alike; else the one that cuts most lines, and the others are refused.
+    # The first delimiter that gives all lines the same number of cells; else the one that splits most lines.
     alike = [rows for rows in read if len({len(row) for row, _ in rows}) == 1 and len(rows[0][0]) > 1]
     rows = max(alike[:1] or read, key=lambda rows: sum(len(row) > 1 for row, _ in rows), default=[])
     if errors and not any(len(row) > 1 for row, _ in rows):
         raise errors[0]
-    return Hierarchy.from_rows([row for row, _ in rows], lines=[line for _, line in rows], name=name)
+    return of_rows([row for row, _ in rows], [line for _, line in rows], name)
 
 
 def _bytes(path: Path, name: str) -> bytes:
@@ -77,7 +79,7 @@ def _bytes(path: Path, name: str) -> bytes:
         data = path.read_bytes()
         return gzip.decompress(data) if path.suffix.lower() == ".gz" else data
     except (OSError, EOFError, zlib.error) as error:
-        reason = getattr(error, "strerror", None) or "not a whole gzip file"
+        reason = getattr(error, "strerror", None) or "not a complete gzip file"
         raise DataError(f"{capital(name)} must be a file that can be read. Got: {reason}.") from error
 
 
@@ -104,7 +106,7 @@ def _cells(text: str, delimiter: str, name: str) -> list[tuple[list[str], int]]:
         ) from error
 
 
-def _from_json(text: str, name: str) -> Hierarchy:
+def _from_json(text: str, name: str) -> Nodes:
     def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
         kept = dict(items)
         if len(kept) < len(items):
@@ -118,11 +120,11 @@ def _from_json(text: str, name: str) -> Hierarchy:
     except json.JSONDecodeError as error:
         raise DataError(f"{capital(name)} must be JSON. Got {error.msg} in line {error.lineno}.") from error
     except RecursionError as error:
-        raise DataError(f"{capital(name)} must not be nested deeper than hundreds of levels.") from error
-    return Hierarchy.from_nested(tree, name=name)
+        raise DataError(f"{capital(name)} must not be nested deeper than some hundred levels.") from error
+    return grown(branches(tree, name), lambda below: branches(below, name), name)
 
 
-def _from_yaml(text: str, name: str) -> Hierarchy:
+def _from_yaml(text: str, name: str) -> Nodes:
     import yaml
 
     def label(node: yaml.Node) -> str:
@@ -134,33 +136,33 @@ def _from_yaml(text: str, name: str) -> Hierarchy:
             )
         return str(node.value)
 
-    def branches(node: yaml.Node | None) -> list[Branch]:
+    def below(node: yaml.Node | None) -> list[Branch]:
         if node is None:
             return []
         if isinstance(node, yaml.MappingNode):
-            return [Branch(label(key), below, key.start_mark.line + 1) for key, below in node.value]
+            return [Branch(label(key), value, key.start_mark.line + 1) for key, value in node.value]
         if isinstance(node, yaml.SequenceNode):
-            return [b for n in node.value for b in (branches(n) if isinstance(n, yaml.MappingNode) else [leaf(n)])]
-        # A key with nothing behind it is a leaf.
+            return [b for n in node.value for b in (below(n) if isinstance(n, yaml.MappingNode) else [leaf(n)])]
+        # A key without a value is a leaf.
         return [] if node.tag == "tag:yaml.org,2002:null" and node.value in ("", "~") else [leaf(node)]
 
     def leaf(node: yaml.Node) -> Branch:
         return Branch(label(node), None, node.start_mark.line + 1)
 
     try:
-        top = branches(yaml.compose(text, Loader=yaml.SafeLoader))
+        top = below(yaml.compose(text, Loader=yaml.SafeLoader))
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f" in line {mark.line + 1}" if mark is not None else ""
         problem = getattr(error, "problem", None) or "something else"
         raise DataError(f"{capital(name)} must be YAML. Got {problem}{where}.") from error
     except RecursionError as error:
-        raise DataError(f"{capital(name)} must not be nested deeper than hundreds of levels.") from error
-    return Hierarchy.from_branches(top, branches, name)
+        raise DataError(f"{capital(name)} must not be nested deeper than some hundred levels.") from error
+    return grown(top, below, name)
 
 
-def _from_indented(text: str, name: str) -> Hierarchy:
-    """Read codes that are preceded by as many @ as they lie deep."""
+def _from_indented(text: str, name: str) -> Nodes:
+    """Read codes with one @ before them for each level below the top."""
     top: list[Branch] = []
     path: list[list[Branch]] = [top]
     jumps = []
@@ -180,32 +182,32 @@ def _from_indented(text: str, name: str) -> Hierarchy:
         raise DataError(
             f"In {name} a code must lie at most one level below the line before. Got more in {some_lines(jumps)}."
         )
-    return Hierarchy.from_branches(top, lambda below: below or [], name)
+    return grown(top, lambda below: below or [], name)
 
 
-def _from_owl(data: bytes, name: str) -> Hierarchy:
-    """Read what each class and individual is a kind of; everything else in an ontology is left aside."""
+def _from_owl(data: bytes, name: str) -> Nodes:
+    """Read the parents of classes and individuals; everything else in an ontology is ignored."""
     parents, lines = _links(data, name)
     torn = [node for node, above in parents.items() if len(above) > 1]
     if torn:
-        found = "; ".join(f"{node!r} in {some_lines(lines[node])}" for node in torn[:5])
+        listed = "; ".join(f"{node!r} in {some_lines(lines[node])}" for node in torn[:5])
         raise DataError(
-            f"In {name} everything must be of one kind, or it is no tree. Got {len(torn)} with several: {found}."
+            f"In {name} everything must be of one kind, or it is no tree. Got {len(torn)} with several: {listed}."
         )
     children: dict[str, list[Branch]] = {node: [] for node in parents}
     top: list[Branch] = []
     for node, above in parents.items():
         branch = Branch(node, node, lines[node][0])
         (children[next(iter(above))] if above else top).append(branch)
-    result = Hierarchy.from_branches(top, lambda node: children[node], name) if top or not parents else None
-    lost = [lines[node][0] for node in parents if result is None or node not in result.labels]
+    result = grown(top, lambda node: children[node], name) if top or not parents else None
+    lost = [lines[node][0] for node in parents if result is None or node not in result[0]]
     if result is None or lost:
         raise DataError(f"In {name} nothing must be a kind of itself. Got a circle in {some_lines(sorted(lost))}.")
     return result
 
 
 def _links(data: bytes, name: str) -> tuple[dict[str, dict[str, None]], dict[str, list[int]]]:
-    """Return the parents of each class and individual, and the lines that speak of it."""
+    """Return the parents of each class and individual, and the lines that mention it."""
     from xml.parsers import expat
 
     parents: dict[str, dict[str, None]] = {}
@@ -217,11 +219,11 @@ def _links(data: bytes, name: str) -> tuple[dict[str, dict[str, None]], dict[str
         subject = open_[-1] if open_ else None
         open_.append(_last_part(about) if about and tag in (f"{_OWL} Class", f"{_OWL} NamedIndividual") else None)
         kind = attributes.get(f"{_RDF} resource")
-        found = [open_[-1]]
+        mentioned = [open_[-1]]
         if subject and kind and tag in (f"{_RDFS} subClassOf", f"{_RDF} type") and not kind.startswith(_OWL):
-            found = [subject, _last_part(kind)]
+            mentioned = [subject, _last_part(kind)]
             parents[subject][_last_part(kind)] = None
-        for thing in found:
+        for thing in mentioned:
             if thing:
                 parents.setdefault(thing, {})
                 lines.setdefault(thing, []).append(parser.CurrentLineNumber)

@@ -1,4 +1,4 @@
-"""Columns that tell people apart: they are not published unless somebody has said what they are."""
+"""Columns that look like identifiers: they are refused unless their role is declared."""
 
 from __future__ import annotations
 
@@ -12,27 +12,28 @@ from shoal.tables import texts
 if TYPE_CHECKING:
     from shoal.tables.schema import Column
 
-# A text that differs in nearly every row tells people apart; one with a telling name if it differs in most of them.
+# Texts that differ in nearly every row identify people; in a column with a telling name, most rows are enough.
 UNIQUE_SHARE, TELLING_SHARE = 0.9, 0.5
 FEW_ROWS = 10
-MANY_ROWS = 200  # in fewer rows, numbers that happen to follow each other, such as ages, are no numbers of rows
+MANY_ROWS = 200  # in fewer rows, consecutive integers may be a coincidence, such as ages
 SAMPLE = 1000
 TELLING_NAME = re.compile(
     r"(^|[^a-z])(id|ids|uuid|guid|ssn|nin|e-?mail|phone|mobile|name|surname|passport|iban|account)([^a-z]|$)", re.I
 )
 
 
-def refuse_identifiers(table: Any, found: tuple[Column, ...], *, text: bool, decimal: str) -> None:
-    """Raise if a column without a declared role looks like an identifier and would be published.
+def refuse_identifiers(table: Any, columns: tuple[Column, ...], *, text: bool, decimal: str) -> None:
+    """Raise DataError if a column without a declared role looks like an identifier.
 
     Parameters
     ----------
     table : pyarrow.Table
-    found : columns with their roles
+    columns : tuple of Column
+        The columns with their roles.
     text, decimal : bool, str
-        Whether types are read out of text, and the decimal mark there.
+        Whether types are inferred from text, and its decimal mark.
     """
-    for column in found:
+    for column in columns:
         if not column.inferred or table.num_rows < FEW_ROWS:
             continue
         values = table.column(column.name)
@@ -48,7 +49,7 @@ def refuse_identifiers(table: Any, found: tuple[Column, ...], *, text: bool, dec
 
 
 def different_values(values: Any, name: str, *, text: bool, decimal: str) -> int:
-    """Return how many different values a column has that looks like an identifier, 0 for other columns."""
+    """Return the number of different values of a column if it looks like an identifier, else 0."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -64,7 +65,7 @@ def different_values(values: Any, name: str, *, text: bool, decimal: str) -> int
         try:
             inferred = _columns.infer(values, text=True, decimal=decimal, name=name)[0]
         except DataError:
-            inferred = "unclear"  # what is wrong is said when the column is read, if it is
+            inferred = "unclear"  # reported when the column is read, if it is read at all
     present = len(values) - values.null_count
     different = int(pc.count_distinct(values, mode="only_valid").as_py())
     if present < FEW_ROWS:
@@ -74,7 +75,7 @@ def different_values(values: Any, name: str, *, text: bool, decimal: str) -> int
         return different if telling or different > UNIQUE_SHARE * present else 0
     if inferred != "integer":
         return different if telling and inferred == "unclear" else 0
-    # Whole numbers may well be different in all rows of a table: only numbered rows give themselves away.
+    # Integers often differ in all rows of a table; only consecutive ones are taken for row numbers.
     numbers = pc.cast(texts.trimmed(values) if words else values, pa.float64(), safe=False)
     low, high = pc.min(numbers).as_py(), pc.max(numbers).as_py()
     numbered = different == present == high - low + 1 and (low in (0, 1) or present > MANY_ROWS)

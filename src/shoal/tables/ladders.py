@@ -1,4 +1,4 @@
-"""Ladders of intervals above numbers: each level cuts the line coarser than the one before."""
+"""Levels of intervals above numbers, each level coarser than the one before."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from shoal.errors import OptionError
 
 
 def decimal(text: str | float) -> Decimal | None:
-    """Return the number that is written, None if there is none, or one no double precision could hold."""
+    """Return the number that a text stands for, or None if there is none or double precision cannot hold it."""
     try:
         value = Decimal(str(text))
     except InvalidOperation:

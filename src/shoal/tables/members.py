@@ -1,4 +1,4 @@
-"""Whom a group represents: the members that are present, and what they count."""
+"""The members that a group represents, and their weights."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.errors import DataError
-from shoal.tables.sums import Array, power_above
+from shoal.tables.sums import power_above
 from shoal.tables.values import Groups
 
 _BITS = 50  # sums of integer weights stay below 2**_BITS, where double precision is exact
@@ -16,14 +17,14 @@ _BITS = 50  # sums of integer weights stay below 2**_BITS, where double precisio
 class Members(NamedTuple):
     """The present members of the groups that publish a value, group by group."""
 
-    rows: Array  # int64[p], rising within a group
+    rows: Array  # int64[p], ascending within a group
     starts: Array  # int64[g]; no group is empty
     sizes: Array  # int64[g]
     live: Array  # bool[m]: the groups that publish a value, g of them
-    weights: Array | None  # int64[p]; every group has some, all together below 2**_BITS
+    weights: Array | None  # int64[p]; the sum of each group is positive, and that of all is below 2**_BITS
 
     def spread(self, of_groups: Array) -> Array:
-        """Return something of each group for each of its members."""
+        """Return the values of groups, repeated for each of their members."""
         return np.repeat(of_groups, self.sizes, axis=0)
 
     def first(self, flags: Array) -> Array:
@@ -32,25 +33,25 @@ class Members(NamedTuple):
         return flagged[np.searchsorted(flagged, self.starts)]
 
     def amounts(self) -> Array:
-        """Return int64[p]: what each member counts."""
+        """Return int64[p]: the weight of each member, 1 if there are no weights."""
         return np.ones(len(self.rows), np.int64) if self.weights is None else self.weights
 
 
 def checked_weights(weights: Array | None, n: int, name: str) -> Array | None:
-    """Return the weights of n rows, which may be None; DataError unless they are finite and not negative."""
+    """Return the weights of n rows, or None; raise DataError unless they are finite and not negative."""
     if weights is None:
         return None
     bad = int((~(np.isfinite(weights) & (weights >= 0))).sum())
     if weights.shape != (n,) or bad:
         raise DataError(
             f"Weights must be {n} finite numbers >= 0. Got {bad} others among {len(weights)} for {name}.",
-            hint="a record without a weight has no place in a weighted table; drop it, or give it one.",
+            hint="every record of a weighted table needs a weight; add it, or drop the record.",
         )
     return weights
 
 
 def present_members(missing: Array, groups: Groups, weights: Array | None) -> Members:
-    """Return who is represented: in groups fewer than half of whose members are missing, those who are not."""
+    """Return the present members of all groups in which fewer than half of the members are missing."""
     sizes = groups.sizes
     if missing.any():
         absent = np.add.reduceat(missing[groups.order].astype(np.int64), groups.starts[:-1])
@@ -65,10 +66,10 @@ def present_members(missing: Array, groups: Groups, weights: Array | None) -> Me
 
 
 def _integers(weights: Array, members: Members) -> Array:
-    """Return weights as integers in proportion: so their sums and ties are exact, in whatever order they are added.
+    """Return proportional integer weights, whose sums and ties are exact in any order of summation.
 
-    They are scaled by a power of two a group, which keeps whole numbers and binary fractions as they are; below a
-    part in 2**_BITS / n of the largest weight of its group a weight is 0.
+    Each group is scaled by its own power of two, so that integers and binary fractions are not rounded. A weight below
+    about n / 2**_BITS of the largest weight of its group becomes 0.
     """
     largest = np.maximum.reduceat(weights, members.starts)
     none = largest == 0

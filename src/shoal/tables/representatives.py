@@ -1,15 +1,14 @@
 """What a group publishes in place of the values of its members.
 
-A group publishes "missing" exactly if at least half of its members, counted without weights, are missing. Otherwise it
-publishes what represents those that are present, for all of its members alike. This holds for intervals, sets and
-ancestors too: they cover the members that are present, and a member whose value was missing (always fewer than half)
-gets the text of the others.
+A group publishes "missing" if at least half of its members, counted without weights, are missing. Otherwise it
+publishes a representative of the present members for all of its members. This holds for intervals, sets and ancestors
+too: they cover the present members, and members with a missing value (always fewer than half) get the same text.
 
-Weights, where given, enter means, medians, modes and central members; an interval, a set, an ancestor covers every
-present member whatever its weight. Where all present members of a group have weight 0, they count alike.
+Weights affect means, medians, modes, medoids and leaves; an interval, a set or an ancestor covers every present member
+whatever its weight. If all present members of a group have weight 0, they count equally.
 
-What is published does not depend on the order of rows, but for ties: a medoid is the first of equally close rows, and
-of equal values with different weights a trimmed mean leaves out the first ones below and the last ones above.
+What is published does not depend on the order of rows, except for ties: a medoid is the first of equally close rows,
+and among equal values with different weights a trimmed mean leaves out the first ones below and the last ones above.
 """
 
 from __future__ import annotations
@@ -19,18 +18,19 @@ from typing import NamedTuple
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.errors import DataError, OptionError, near_names
 from shoal.tables.embedding import check_kind, unit_vectors
 from shoal.tables.hierarchy import Hierarchy
 from shoal.tables.members import Members, checked_weights, present_members
-from shoal.tables.sums import Array, power_above, segment_sums
+from shoal.tables.sums import power_above, segment_sums
 from shoal.tables.values import Chosen, Codes, Computed, Groups, Places, Rows, Texts, Values
 
 SUPPRESSED = "*"
-_NO_DIRECTION = 1e-12  # the mean of unit vectors that is shorter than this points nowhere
+_NO_DIRECTION = 1e-12  # a mean of unit vectors shorter than this has no direction
 
 _OF_NUMBERS = ("mean", "median", "trimmed-mean", "geometric-mean", "medoid", "interval", "suppression")
-# Dates have no zero: a geometric mean of them says nothing.
+# Dates have no natural zero, so their geometric mean is meaningless.
 _OF_DATES = tuple(how for how in _OF_NUMBERS if how != "geometric-mean")
 
 REPRESENTATIVES: dict[str, tuple[str, ...]] = {
@@ -55,7 +55,7 @@ def represent(
     kind: str,
     hierarchy: Hierarchy | None = None,
     weights: Array | None = None,
-    trim: float = 0.1,
+    trim: float,
     text: Callable[[Array], Sequence[str]] | None = None,
     name: str = "the attribute",
 ) -> Chosen:
@@ -65,31 +65,33 @@ def represent(
     ----------
     values : Numbers, Codes or Places
     groups : Groups
-        None of them empty.
+        No group may be empty.
     how : str, optional
-        One of ``REPRESENTATIVES[kind]``; its first if not said.
+        One of ``REPRESENTATIVES[kind]``, by default the first.
 
-        - *mean*, *trimmed-mean*, *geometric-mean*: within the bounds of the group, and exactly the value where all
-          are equal. Of places: the direction of the mean of their unit vectors; where that is none (antipodes),
-          the medoid.
-        - *median*: of continuous attributes the middle between the two middle values, else the lower of the two.
+        - *mean*, *trimmed-mean*, *geometric-mean*: within the range of the group, and exactly the value if all are
+          equal. The mean of places is the direction of the mean of their unit vectors, or the medoid if that mean has
+          no direction (antipodes).
+        - *median*: for an even number of members, the midpoint of the two middle values if the attribute is continuous,
+          else the lower of them.
         - *medoid*: the member closest to the mean.
-        - *mode*: the most frequent value; of several the one that is more frequent in the table, then the first level.
+        - *mode*: the most frequent value; ties go to the value that is more frequent in the table, then to the first
+          level.
         - *leaf*: the member with the least sum of tree distances to the others; ties as for the mode.
         - *ancestor*: the closest common ancestor. *interval*: ``[lowest, highest]``. *set*: ``{a, b}`` in the order
-          of the levels. If all are equal, the plain value.
-        - *suppression*: ``*`` for every group, also where values are missing.
+          of the levels. All three are the plain value if all members are equal.
+        - *suppression*: ``*`` for every group, even if values are missing.
     kind : str
     hierarchy : Hierarchy
         For *leaf* and *ancestor*.
     weights : float64[n], optional
-        Finite, none negative.
+        Finite and not negative.
     trim : float
-        For the trimmed mean: the share of the members that is left out at each end, 0 <= trim < 0.5; rounded down to
-        whole members.
+        For the trimmed mean: the share of members to leave out at each end, 0 <= trim < 0.5, rounded down to whole
+        members.
     text : callable, optional
-        For intervals of numbers: gives the texts of an array of numbers. By default the shortest that say them, and
-        ISO 8601 for dates.
+        For intervals of numbers: writes an array of numbers as texts. By default the shortest texts that round-trip,
+        and ISO 8601 for dates.
     name : str
         Whose values they are, for messages.
 
@@ -99,13 +101,7 @@ def represent(
         Numbers are not rounded.
     """
     check_kind(values, kind)
-    how = REPRESENTATIVES[kind][0] if how is None else how
-    if how not in REPRESENTATIVES[kind]:
-        raise OptionError(
-            f"What represents a group in a {kind} attribute must be one of {', '.join(REPRESENTATIVES[kind])}. "
-            f"Got {how!r} for {name}.",
-            hint=near_names(how, REPRESENTATIVES[kind], f"the default is {REPRESENTATIVES[kind][0]!r}."),
-        )
+    how = _checked_how(how, kind, name)
     if how == "suppression":
         return Texts((SUPPRESSED,) * (len(groups.starts) - 1))
     members = present_members(values.missing, groups, checked_weights(weights, len(groups.labels), name))
@@ -119,7 +115,7 @@ def represent(
         if hierarchy is None:
             raise OptionError(f"A hierarchical attribute must have a hierarchy. Got none for {name}.")
         return _of_nodes(values, members, how, hierarchy, name)
-    x = values.values[members.rows] + 0.0  # makes 0 of -0, or the order of rows would tell which of them is published
+    x = values.values[members.rows] + 0.0  # turns -0 into 0: which is published must not depend on the order of rows
     if how == "trimmed-mean":
         return _computed(_trimmed_mean(x, members, trim), members)
     if how == "geometric-mean":
@@ -127,11 +123,23 @@ def represent(
     return _of_numbers(x, members, how, kind, text)
 
 
-# --- what all of them end with ---
+def _checked_how(how: str | None, kind: str, name: str) -> str:
+    known = REPRESENTATIVES[kind]
+    if how is None:
+        return known[0]
+    if how not in known:
+        raise OptionError(
+            f"What represents a group in a {kind} attribute must be one of {', '.join(known)}. Got {how!r} for {name}.",
+            hint=near_names(how, known, f"the default is {known[0]!r}."),
+        )
+    return how
+
+
+# --- results ---
 
 
 def _nothing(values: Values, how: str, m: int) -> Chosen:
-    """Return what groups publish that are all missing."""
+    """Return what is published if all groups publish "missing"."""
     if how in ("interval", "set", "ancestor"):
         return Texts((None,) * m)
     if how == "medoid" or isinstance(values, Codes):
@@ -152,8 +160,8 @@ def _rows(positions: Array, members: Members) -> Rows:
 
 
 def _texts(texts: Sequence[str], members: Members) -> Texts:
-    said = iter(texts)
-    return Texts(tuple(next(said) if live else None for live in members.live.tolist()))
+    published = iter(texts)
+    return Texts(tuple(next(published) if live else None for live in members.live.tolist()))
 
 
 # --- numbers ---
@@ -167,21 +175,21 @@ def _of_numbers(
     if how == "median":
         return _computed(_median(x, members, between=kind == "continuous"), members)
     if how == "medoid":
-        # Halved, so that no difference overflows.
+        # Halved, so that differences cannot overflow.
         return _rows(_closest(np.abs(0.5 * x - members.spread(0.5 * _mean(x, members))), members), members)
-    say = text if text is not None else _plain_texts(kind)
+    write = text if text is not None else _plain_texts(kind)
     low, high = np.minimum.reduceat(x, members.starts), np.maximum.reduceat(x, members.starts)
-    return _texts([_interval(a, b) for a, b in zip(say(low), say(high), strict=True)], members)
+    return _texts([_interval(a, b) for a, b in zip(write(low), write(high), strict=True)], members)
 
 
 def _mean(x: Array, members: Members) -> Array:
-    """Return the means of groups, whatever the order of their members, and within their bounds."""
+    """Return the means of groups: independent of the order of members, and within the range of the group."""
     power = power_above(np.maximum.reduceat(np.abs(x), members.starts))
     scaled = x / members.spread(power)
     if members.weights is None:
         mean = segment_sums(scaled, members.starts) / members.sizes
     else:
-        # Weights of at most 1, so that products stay within what can be added; a power of two rounds nothing.
+        # Weights are scaled to at most 1, to keep products in the range of exact sums; powers of two round nothing.
         unit = power_above(np.maximum.reduceat(members.weights, members.starts))
         scaled *= members.weights / members.spread(unit)
         mean = segment_sums(scaled, members.starts) / (np.add.reduceat(members.weights, members.starts) / unit)
@@ -204,17 +212,17 @@ def _closest(distance: Array, members: Members) -> Array:
 
 
 def _within(numbers: Array, x: Array, members: Members) -> Array:
-    """Return numbers that rounding has not led out of the bounds of their group."""
+    """Return numbers clipped to the range of their group, which rounding may have left."""
     low, high = np.minimum.reduceat(x, members.starts), np.maximum.reduceat(x, members.starts)
     return np.asarray(np.clip(numbers, low, high))
 
 
 def _sorted(x: Array, members: Members) -> Array:
-    """Return positions of members, within their groups sorted by x and then by row."""
+    """Return the positions of members, group by group, sorted by x and then by row."""
     by_value = np.argsort(x, kind="stable")
     rank = np.empty(len(x), np.int64)
     rank[by_value] = np.arange(len(x))
-    # One number that has the group above and the rank below: sorting it is faster than sorting by two keys.
+    # Group and rank in the upper and lower bits of one number: sorting that is faster than sorting by two keys.
     key = members.spread(np.arange(len(members.sizes)) << 32) | rank
     key.sort()
     return np.asarray(by_value[key & 0xFFFFFFFF])
@@ -232,7 +240,7 @@ def _median(x: Array, members: Members, *, between: bool) -> Array:
         twice = 2 * (reached - before)
         total = members.spread(np.add.reduceat(weight, members.starts))
         lower = members.first(twice >= total)
-        # Where exactly half lies at or below, the other middle value is the next one that has a weight.
+        # If exactly half of the weight lies at or below, the upper middle value is the next one with a weight.
         upper = members.first(twice > total)
     low, high = x[order[lower]], x[order[upper]]
     return np.asarray(np.clip(0.5 * low + 0.5 * high, low, high) if between else low)
@@ -241,7 +249,7 @@ def _median(x: Array, members: Members, *, between: bool) -> Array:
 def _trimmed_mean(x: Array, members: Members, trim: float) -> Array:
     if not 0 <= trim < 0.5:
         raise OptionError(f"The 'trim' of a trimmed mean must be from 0 to below 0.5. Got {trim!r}.")
-    # A little more, so that 0.29 of 100 members are 29.
+    # A little is added, so that 0.29 of 100 members are 29 despite rounding.
     cut = np.minimum(np.floor(trim * members.sizes + 1e-9).astype(np.int64), (members.sizes - 1) // 2)
     place = np.arange(len(x)) - members.spread(members.starts)
     kept = (place >= members.spread(cut)) & (place < members.spread(members.sizes - cut))
@@ -256,7 +264,7 @@ def _trimmed_mean(x: Array, members: Members, trim: float) -> Array:
 
 
 def _plain_texts(kind: str) -> Callable[[Array], Sequence[str]]:
-    """Return how numbers of a kind are written if nothing else is said."""
+    """Return the default writer of numbers of a kind."""
     if kind in ("date", "datetime"):
         unit = "D" if kind == "date" else "us"
         return lambda numbers: np.datetime_as_string(numbers.astype(np.int64).astype(f"datetime64[{unit}]")).tolist()
@@ -279,7 +287,7 @@ def _of_places(degrees: Array, members: Members, how: str) -> Chosen:
     x, y, z = mean.T
     result = np.degrees(np.column_stack([np.arctan2(z, np.hypot(x, y)), np.arctan2(y, x)]))
     low, high = np.minimum.reduceat(degrees, members.starts), np.maximum.reduceat(degrees, members.starts)
-    # A mean at the centre of the earth has no direction, and that of equal places is to be exactly theirs.
+    # A mean at the centre of the globe has no direction, and the mean of equal places must be exactly that place.
     kept = (np.sqrt((mean**2).sum(axis=1)) < _NO_DIRECTION) | (low == high).all(axis=1)
     result[kept] = degrees[medoid[kept]]
     return _computed(result, members)
@@ -292,9 +300,9 @@ class _Runs(NamedTuple):
     """The distinct levels of each group, in their order."""
 
     codes: Array  # int64[r]
-    first: Array  # int64[r]: position of the first member that has it
+    first: Array  # int64[r]: position of the first member with the level
     weights: Array  # int64[r]
-    members: Members  # with a run in place of a member
+    members: Members  # runs in place of members
     frequency: Array  # int64[r]: of the level in the whole table
 
 
@@ -306,10 +314,10 @@ def _of_levels(values: Codes, members: Members, how: str) -> Chosen:
         return _texts([_interval(levels[a], levels[b]) for a, b in pairs], members)
     runs = _runs(values, codes, members)
     if how == "set":
-        said = [levels[code] for code in runs.codes.tolist()]
+        names = [levels[code] for code in runs.codes.tolist()]
         ends = runs.members.starts + runs.members.sizes
         spans = zip(runs.members.starts.tolist(), ends.tolist(), strict=True)
-        return _texts([said[a] if b - a == 1 else "{" + ", ".join(said[a:b]) + "}" for a, b in spans], members)
+        return _texts([names[a] if b - a == 1 else "{" + ", ".join(names[a:b]) + "}" for a, b in spans], members)
     if how == "median":
         chosen = _median(np.arange(len(runs.codes)), runs.members, between=False)
     else:
@@ -323,8 +331,8 @@ def _of_nodes(values: Codes, members: Members, how: str, hierarchy: Hierarchy, n
     nodes = np.full(len(values.levels), -1)
     nodes[occurring] = hierarchy.nodes_of([values.levels[i] for i in occurring], name)
     if how == "ancestor":
-        found = hierarchy.common_ancestor(nodes[codes], members.starts)
-        return _texts([hierarchy.labels[node] for node in found.tolist()], members)
+        ancestors = hierarchy.common_ancestor(nodes[codes], members.starts)
+        return _texts([hierarchy.labels[node] for node in ancestors.tolist()], members)
     runs = _runs(values, codes, members)
     return _rows(runs.first[_best(_remoteness(runs, nodes[runs.codes], hierarchy), runs)], members)
 
@@ -344,7 +352,7 @@ def _runs(values: Codes, codes: Array, members: Members) -> _Runs:
 
 
 def _best(cost: Array, runs: _Runs) -> Array:
-    """Return the run of least cost of each group, of several the most frequent in the table, then the first level."""
+    """Return the run of least cost of each group; ties go to the more frequent in the table, then the first level."""
     members = runs.members
     least = cost == members.spread(np.minimum.reduceat(cost, members.starts))
     frequency = np.where(least, runs.frequency, -1)
@@ -352,7 +360,7 @@ def _best(cost: Array, runs: _Runs) -> Array:
 
 
 def _remoteness(runs: _Runs, at: Array, hierarchy: Hierarchy) -> Array:
-    """Return float64[r]: the weighted sum of tree distances of each run to its group, less what all of a group share.
+    """Return float64[r]: the weighted sum of tree distances of each run to its group, up to a constant of the group.
 
     The sum over members j of w_j d(i, j) is, up to a constant of the group, the sum over the edges e above i of
     length(e) (W - 2 W(e)), where W is the weight of the group and W(e) that of its members below e.
@@ -363,7 +371,7 @@ def _remoteness(runs: _Runs, at: Array, hierarchy: Hierarchy) -> Array:
     total = runs.members.spread(np.add.reduceat(runs.weights, runs.members.starts))
     cost = np.zeros(len(at))
     for depth in range(int(hierarchy.depths[node].max()), 0, -1):
-        # All nodes of this depth or below have been lifted to it. In preorder those below one node stand together.
+        # All nodes at this depth or below have been lifted to it. In preorder, those below one node are consecutive.
         begin = np.flatnonzero(np.concatenate(([True], (node[1:] != node[:-1]) | (group[1:] != group[:-1]))))
         below = np.repeat(np.add.reduceat(weights, begin), np.diff(np.append(begin, len(node))))
         reached = hierarchy.depths[node] == depth

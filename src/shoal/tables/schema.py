@@ -1,6 +1,7 @@
-"""The role of every column and the attributes that are grouped.
+"""The roles of columns, and the quasi-identifiers with their types and values.
 
-What the plan does not say is inferred, and shown. A plan that names unknown columns is refused with near names.
+Whatever the plan leaves open is inferred, and reported. A plan that names unknown columns is refused, with similar
+names as a hint.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from shoal.tables.representatives import REPRESENTATIVES
 from shoal.tables.texts import Writing
 from shoal.tables.values import Codes, Values
 
-# What a plan says about the values of a column, whatever becomes of them.
+# Fields of a plan that describe the values of a column, whatever its role.
 OF_VALUES = ("types", "levels", "hierarchies", "formats")
 # What groups publish under the two recodings, by kind.
 RECODED = {
@@ -36,28 +37,28 @@ RECODED = {
 
 @dataclass(frozen=True)
 class Column:
-    """A column of the table, and what becomes of it."""
+    """A column of the table, and its role."""
 
     name: str
     role: str
-    inferred: bool = False  # whether the role is
+    inferred: bool = False  # whether the role is inferred
 
 
 @dataclass(frozen=True)
 class Attribute:
-    """A quasi-identifier: a column, or a pair of them that is a place."""
+    """A quasi-identifier: a column, or the pair of columns of a place."""
 
     columns: tuple[str, ...]
     kind: str
     representative: str
     importance: float = 1.0
     hierarchy: Hierarchy | None = field(default=None, repr=False)
-    inferred: bool = False  # whether the kind is
+    inferred: bool = False  # whether the kind is inferred
     note: str = ""
 
     @property
     def name(self) -> str:
-        """Return what it is called."""
+        """Return the names of its columns."""
         return ", ".join(self.columns)
 
 
@@ -71,9 +72,10 @@ class Read:
 
 
 def roles(names: list[str], plan: Plan) -> tuple[Column, ...]:
-    """Return the role of every column, in their order.
+    """Return the columns in their order, with their roles.
 
-    Without named quasi-identifiers every column that has no other role is one; with them, the others are passed on.
+    If the plan names no quasi-identifiers, every column without another role is one. Otherwise columns without a role
+    are passed on.
     """
     for option in ("quasi_identifiers", "sensitive_attributes", "identifiers", "other", "stratum"):
         for name in getattr(plan, option) or ():
@@ -90,7 +92,7 @@ def roles(names: list[str], plan: Plan) -> tuple[Column, ...]:
     if isinstance(plan.missing_values, dict):
         for name in plan.missing_values:
             _known(name, names, "missing_values")
-    said = {
+    declared = {
         **dict.fromkeys((*plan.sensitive_attributes, *plan.models), "sensitive"),
         **dict.fromkeys(plan.other, "other"),
         **dict.fromkeys(plan.identifiers, "identifier"),
@@ -98,40 +100,40 @@ def roles(names: list[str], plan: Plan) -> tuple[Column, ...]:
         **dict.fromkeys(plan.quasi_identifiers or (), "quasi-identifier"),
     }
     if plan.weight is not None:
-        said[plan.weight] = "weight"
+        declared[plan.weight] = "weight"
     if plan.unit is not None:
-        said[plan.unit] = "unit"
+        declared[plan.unit] = "unit"
     for pair in plan.places:
         for name in pair:
-            said[name] = "quasi-identifier"
+            declared[name] = "quasi-identifier"
     rest = "quasi-identifier" if plan.quasi_identifiers is None else "other"
     for name, option in described:
-        # Who says how a column is to be grouped has said that it is.
-        role = said.setdefault(name, rest)
-        read_too = plan.guarded_at_all and role == "sensitive" and option in OF_VALUES
+        # To describe how a column is grouped is to declare its role.
+        role = declared.setdefault(name, rest)
+        read_too = plan.has_demands and role == "sensitive" and option in OF_VALUES
         if role != "quasi-identifier" and not read_too:
             raise OptionError(
                 f"The {option!r} of a plan must be about quasi-identifiers. Got {name!r}, whose role is {role!r}.",
                 hint="leave it out, or add the column to quasi_identifiers.",
             )
-    found = tuple(Column(name, said.get(name, rest), name not in said) for name in names)
-    if not any(column.role == "quasi-identifier" for column in found):
+    columns = tuple(Column(name, declared.get(name, rest), name not in declared) for name in names)
+    if not any(column.role == "quasi-identifier" for column in columns):
         raise OptionError(
             "A release must have at least one quasi-identifier. Got none.",
             hint="name them with quasi_identifiers (--qi on the command line).",
         )
-    return found
+    return columns
 
 
 def _described(names: list[str], plan: Plan) -> list[tuple[str, str]]:
-    """Return the columns that the plan says more about, with the options that do."""
-    found = []
+    """Return the columns that the plan describes, each with the option that does."""
+    described = []
     for option in ("types", "levels", "hierarchies", "importance", "representatives", "digits", "formats", "cells"):
         for name in getattr(plan, option):
             if option != "representatives" or name not in REPRESENTATIVES:
                 _known(name, names, option)
-                found.append((name, option))
-    return found
+                described.append((name, option))
+    return described
 
 
 def _known(name: str, names: list[str], option: str) -> None:
@@ -140,23 +142,24 @@ def _known(name: str, names: list[str], option: str) -> None:
         raise OptionError(f"The {option!r} of a plan must name columns of the table. Got {name!r}.", hint=close)
 
 
-def read(table: Any, found: tuple[Column, ...], plan: Plan, *, text: bool = False, decimal: str = ".") -> list[Read]:
+def read(table: Any, columns: tuple[Column, ...], plan: Plan, *, text: bool = False, decimal: str = ".") -> list[Read]:
     """Return the quasi-identifiers of a table with their values, in the order of the columns.
 
     Parameters
     ----------
     table : pyarrow.Table
-    found : columns with their roles
+    columns : tuple of Column
+        The columns with their roles.
     plan : Plan
     text : bool
-        Whether types are read out of text.
+        Whether types are inferred from text.
     decimal : str
         The decimal mark in text.
     """
     second = {pair[1] for pair in plan.places}
     first = {pair[0]: pair for pair in plan.places}
     reads = []
-    for column in found:
+    for column in columns:
         if column.role != "quasi-identifier" or column.name in second:
             continue
         if column.name in first:
@@ -167,13 +170,13 @@ def read(table: Any, found: tuple[Column, ...], plan: Plan, *, text: bool = Fals
 
 
 def markers(plan: Plan, name: str) -> tuple[Any, ...]:
-    """Return what stands for a missing value in a column."""
-    said = plan.missing_values
-    return said.get(name, ()) if isinstance(said, dict) else said
+    """Return the values that mean 'missing' in a column."""
+    declared = plan.missing_values
+    return declared.get(name, ()) if isinstance(declared, dict) else declared
 
 
 def attribute(table: Any, name: str, plan: Plan, *, text: bool = False, decimal: str = ".") -> Read:
-    """Return a column with its values: of the kind that the plan says, or that is inferred."""
+    """Return a column with its values, of the kind that the plan declares or that is inferred."""
     column = _columns.without_markers(table.column(name), markers(plan, name), decimal)
     kind: str | None = plan.types.get(name)
     note, inferred = "", kind is None and not any(name in d for d in (plan.hierarchies, plan.levels, plan.formats))
@@ -207,7 +210,7 @@ def attribute(table: Any, name: str, plan: Plan, *, text: bool = False, decimal:
     if name in plan.digits and kind != "continuous":
         raise OptionError(
             f"The 'digits' of a plan must be about continuous attributes. Got {name!r}, which is {kind}.",
-            hint=f"say types={{{name!r}: 'continuous'}} if it is to have decimals." if kind == "integer" else None,
+            hint=f"pass types={{{name!r}: 'continuous'}} if it is to have decimals." if kind == "integer" else None,
         )
     if isinstance(values, Codes) and kind != "ordinal" and len(np.unique(values.codes)) > plan.coordinates:
         note = "; ".join(filter(None, [note, f"many values, compared in {plan.coordinates} random directions"]))
@@ -246,39 +249,39 @@ def _representative(plan: Plan, name: str, kind: str) -> str:
 
 
 def _hierarchy(plan: Plan, name: str, values: Codes) -> Hierarchy:
-    """Return the hierarchy of a column, which must have all of its values."""
-    said = plan.hierarchies.get(name)
-    if said is None:
+    """Return the hierarchy of a column, which must contain all of its values."""
+    given = plan.hierarchies.get(name)
+    if given is None:
         raise OptionError(
             f"A hierarchical attribute must have a hierarchy. Got none for the column {name!r}.",
-            hint=f"say hierarchies={{{name!r}: 'file.csv'}} (--hierarchy {name}=file.csv).",
+            hint=f"pass hierarchies={{{name!r}: 'file.csv'}} (--hierarchy {name}=file.csv).",
         )
-    if isinstance(said, dict) and set(said) == {"prefixes"}:
-        hierarchy = Hierarchy.from_prefixes(values.levels, _numbers(said["prefixes"], name, falling=True) or None)
-    elif isinstance(said, dict) and set(said) == {"widths"}:
-        hierarchy = Hierarchy.intervals(values.levels, _numbers(said["widths"], name))
-    elif isinstance(said, dict) and set(said) in ({"labels", "parents"}, {"labels", "parents", "lengths"}):
-        hierarchy = Hierarchy.from_plain(said, f"the hierarchy of {name!r}")
-    elif isinstance(said, str) and said == "prefixes":
+    if isinstance(given, dict) and set(given) == {"prefixes"}:
+        hierarchy = Hierarchy.from_prefixes(values.levels, _numbers(given["prefixes"], name, falling=True) or None)
+    elif isinstance(given, dict) and set(given) == {"widths"}:
+        hierarchy = Hierarchy.intervals(values.levels, _numbers(given["widths"], name))
+    elif isinstance(given, dict) and set(given) in ({"labels", "parents"}, {"labels", "parents", "lengths"}):
+        hierarchy = Hierarchy.from_plain(given, f"the hierarchy of {name!r}")
+    elif isinstance(given, str) and given == "prefixes":
         hierarchy = Hierarchy.from_prefixes(values.levels)
-    elif isinstance(said, str) and said.startswith("prefixes:"):
-        hierarchy = Hierarchy.from_prefixes(values.levels, _numbers(said[9:].split(","), name, falling=True))
-    elif isinstance(said, str) and said.startswith("widths:"):
-        hierarchy = Hierarchy.intervals(values.levels, _numbers(said[7:].split(","), name))
-    elif isinstance(said, str):
-        hierarchy = Hierarchy.load(said)
+    elif isinstance(given, str) and given.startswith("prefixes:"):
+        hierarchy = Hierarchy.from_prefixes(values.levels, _numbers(given[9:].split(","), name, falling=True))
+    elif isinstance(given, str) and given.startswith("widths:"):
+        hierarchy = Hierarchy.intervals(values.levels, _numbers(given[7:].split(","), name))
+    elif isinstance(given, str):
+        hierarchy = Hierarchy.load(given)
     else:
-        hierarchy = Hierarchy.from_nested(said, name=f"the hierarchy of {name!r}")
+        hierarchy = Hierarchy.from_nested(given, name=f"the hierarchy of {name!r}")
     hierarchy.nodes_of([values.levels[code] for code in np.unique(values.codes[values.codes >= 0])], f"column {name!r}")
     return hierarchy
 
 
-def _numbers(said: Any, name: str, *, falling: bool = False) -> list[Any]:
-    """Return the lengths of prefixes, which are whole and fall, or the widths of intervals, which rise."""
+def _numbers(given: Any, name: str, *, falling: bool = False) -> list[Any]:
+    """Return the lengths of prefixes as descending integers, or the widths of intervals as ascending numbers."""
     try:
-        return sorted((int(part) for part in said), reverse=True) if falling else sorted(float(part) for part in said)
+        return sorted((int(part) for part in given), reverse=True) if falling else sorted(float(part) for part in given)
     except (TypeError, ValueError):
         raise OptionError(
-            f"The hierarchy of {name!r} must list the numbers of its levels. Got {said!r}.",
+            f"The hierarchy of {name!r} must list the numbers of its levels. Got {given!r}.",
             hint="such as prefixes:2,3 or widths:5,10,20.",
         ) from None

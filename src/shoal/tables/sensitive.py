@@ -1,4 +1,4 @@
-"""Sensitive attributes as models of privacy see them: a code for every record, and how far values lie apart."""
+"""Sensitive attributes for privacy models: a code for every record, and the distances between values."""
 
 from __future__ import annotations
 
@@ -7,29 +7,28 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.errors import DataError, OptionError, near_names
 from shoal.tables import columns as _columns
 from shoal.tables.hierarchy import Hierarchy
 from shoal.tables.values import Codes, Numbers, Values
-
-Array = np.ndarray[Any, Any]
 
 GROUNDS = ("auto", "equal", "ordered", "numeric")
 KINDS = ("continuous", "integer", "ordinal", "nominal", "hierarchical", "boolean", "date", "datetime")
 
 
 class Line(NamedTuple):
-    """Values on a line: the distance of two of them is that of their positions."""
+    """Values on a line: the distance of two values is that of their positions."""
 
     positions: Array  # float64[values], rising from 0 to 1
-    magnitudes: Array | None = None  # float64[values], the same by how large numbers and dates are, not by their rank
+    magnitudes: Array | None = None  # float64[values], the same by magnitude instead of rank; numbers and dates only
 
 
 class Tree(NamedTuple):
-    """Values at the leaves of a tree: the distance of two of them is the height of their closest common ancestor."""
+    """Values at the leaves of a tree: the distance of two values is the height of their closest common ancestor."""
 
     parents: Array  # int64[nodes], each node after its parent; -1 for the root
-    heights: Array  # float64[nodes]: of the nodes above leaves, as a fraction of the root's; 0 for leaves
+    heights: Array  # float64[nodes]: height above the leaves, as a fraction of the root's; 0 for leaves
     leaves: Array  # int64[values]: the node of each value
 
 
@@ -44,13 +43,13 @@ class Sensitive(NamedTuple):
     ----------
     name : str
     codes : int64[n]
-        Value of each record, 0 .. values - 1, in their order where they have one; -1 where it is missing.
+        Value of each record, from 0 to values - 1, in order if the values have one; -1 if it is missing.
     values : int
-        How many there are; each of them occurs.
+        The number of different values, all of which occur.
     ground : Line, Tree or None
-        How far values are from each other.
+        The distances between values.
     words : tuple of str or None
-        What the values are called; None for numbers and dates.
+        The names of the values; None for numbers and dates.
     """
 
     name: str
@@ -79,19 +78,20 @@ def sensitive(
     table : pyarrow.Table
     name : str
     kind : str or None
-        One of ``KINDS``; inferred as for quasi-identifiers if not said. Whole numbers that are codes are "nominal" only
-        if that is said; between two values it makes no difference.
+        One of ``KINDS``; by default inferred as for quasi-identifiers. Integers that are codes must be declared
+        "nominal"; with only two values it makes no difference.
     levels : values
-        Of an ordinal attribute, lowest first.
+        The levels of an ordinal attribute, lowest first.
     hierarchy : Hierarchy or None
-        Makes the attribute a hierarchical one.
+        If given, the attribute is hierarchical.
     ground : str
-        How far values are from each other: "auto" by rank where they have an order, by the height at which they meet in
-        a hierarchy, else all equally far; "equal", "ordered" (by rank), "numeric" (by magnitude).
+        How to measure distances between values: "equal" (all are equally far apart), "ordered" (by rank), "numeric" (by
+        magnitude), or "auto": by rank if they have an order, by the height of their closest common ancestor if they
+        have a hierarchy, else "equal".
     text, decimal : bool, str
-        Whether types are read out of text, and its decimal mark.
+        Whether types are inferred from text, and its decimal mark.
     markers : values
-        What stands for a missing value.
+        The values that mean 'missing'.
     """
     if name not in table.column_names:
         hint = near_names(name, table.column_names, f"it has {len(table.column_names)} columns.")
@@ -105,13 +105,13 @@ def sensitive(
 def sensitive_of(
     name: str, values: Values, kind: str, hierarchy: Hierarchy | None = None, ground: str = "auto"
 ) -> Sensitive:
-    """Return values that were read as a sensitive attribute; see :func:`sensitive`."""
+    """Return decoded values as a sensitive attribute; see :func:`sensitive`."""
     if isinstance(values, Numbers):
         return _of_numbers(name, values.values, ground)
     if not isinstance(values, Codes):
-        raise OptionError(f"A place is no sensitive attribute. Got {name!r}.", hint="demand nothing of it.")
-    codes, found = _occurring(values.codes, len(values.levels))
-    words = tuple(values.levels[i] for i in found.tolist())
+        raise OptionError(f"A sensitive attribute must not be a place. Got {name!r}.", hint="demand nothing of it.")
+    codes, occurring = _occurring(values.codes, len(values.levels))
+    words = tuple(values.levels[i] for i in occurring.tolist())
     own: Ground = None
     if kind == "ordinal":
         own = Line(ranks(len(words)))
@@ -146,7 +146,7 @@ def _kind(
         except DataError:
             if text:
                 raise
-            # The same is said of quasi-identifiers, which this column is not.
+            # The original message is about quasi-identifiers, and this column is not one.
             raise DataError(
                 f"A sensitive attribute must hold numbers, texts, booleans or dates. The column {name!r} holds "
                 f"{column.type}.",
@@ -157,11 +157,11 @@ def _kind(
             f"The type of a sensitive attribute must be one of {', '.join(KINDS)}. Got {kind!r} for {name!r}.",
             hint=near_names(kind, KINDS, "left out, it is inferred."),
         )
-    for said, wanted, what in (
+    for given, wanted, what in (
         (bool(len(levels)), "ordinal", "levels"),
         (hierarchy is not None, "hierarchical", "hierarchy"),
     ):
-        if said and kind != wanted:
+        if given and kind != wanted:
             raise OptionError(f"The {what!r} must be of {wanted} attributes. Got it for {name!r}, a {kind} one.")
     if kind == "hierarchical" and hierarchy is None:
         raise OptionError(f"A hierarchical attribute must have a hierarchy. Got none for the column {name!r}.")
@@ -170,46 +170,46 @@ def _kind(
 
 def _of_numbers(name: str, numbers: Array, ground: str) -> Sensitive:
     present = ~np.isnan(numbers)
-    found, places = np.unique(numbers[present], return_inverse=True)
+    distinct, places = np.unique(numbers[present], return_inverse=True)
     codes = np.full(len(numbers), -1, np.int64)
     codes[present] = places
-    magnitudes = np.zeros(len(found))
-    if len(found) > 1:
-        magnitudes = (found - found[0]) / (found[-1] - found[0])
-    line = Line(ranks(len(found)), magnitudes)
-    return Sensitive(name, codes, len(found), grounded(line, len(found), ground, f"column {name!r}"))
+    magnitudes = np.zeros(len(distinct))
+    if len(distinct) > 1:
+        magnitudes = (distinct - distinct[0]) / (distinct[-1] - distinct[0])
+    line = Line(ranks(len(distinct)), magnitudes)
+    return Sensitive(name, codes, len(distinct), grounded(line, len(distinct), ground, f"column {name!r}"))
 
 
 def _occurring(codes: Array, levels: int) -> tuple[Array, Array]:
-    """Return codes that count only the levels that occur, and these levels."""
-    found = np.flatnonzero(np.bincount(codes[codes >= 0], minlength=levels))
-    new = np.full(levels + 1, -1, np.int64)  # the last is that of code -1
-    new[found] = np.arange(len(found))
-    return new[codes], found
+    """Return codes among the levels that occur, and these levels."""
+    occurring = np.flatnonzero(np.bincount(codes[codes >= 0], minlength=levels))
+    new = np.full(levels + 1, -1, np.int64)  # the last is for code -1
+    new[occurring] = np.arange(len(occurring))
+    return new[codes], occurring
 
 
 def ranks(values: int) -> Array:
-    """Return float64[values]: the positions of values that are equally far from their neighbours."""
+    """Return float64[values]: equally spaced positions from 0 to 1."""
     return np.linspace(0.0, 1.0, values) if values > 1 else np.zeros(values)
 
 
-def grounded(own: Ground, values: int, wish: str, what: str = "a sensitive attribute") -> Ground:
-    """Return how far values are from each other under a wish, one of ``GROUNDS``, given how far they are by nature."""
-    if wish not in GROUNDS:
-        hint = near_names(wish, GROUNDS, f"the default is {GROUNDS[0]!r}.")
-        raise OptionError(f"The 'ground' of values must be one of {', '.join(GROUNDS)}. Got {wish!r}.", hint=hint)
-    if wish == "auto":
+def grounded(own: Ground, values: int, ground: str, what: str = "a sensitive attribute") -> Ground:
+    """Return the distances between values for one of ``GROUNDS``, given those that suit their kind."""
+    if ground not in GROUNDS:
+        hint = near_names(ground, GROUNDS, f"the default is {GROUNDS[0]!r}.")
+        raise OptionError(f"The 'ground' of values must be one of {', '.join(GROUNDS)}. Got {ground!r}.", hint=hint)
+    if ground == "auto":
         return own
-    if wish == "equal":
+    if ground == "equal":
         return None
     positions = None
     if isinstance(own, Line):
-        positions = ranks(values) if wish == "ordered" else own.magnitudes
+        positions = ranks(values) if ground == "ordered" else own.magnitudes
     if not isinstance(own, Line) or positions is None:
-        wanted = "have an order" if wish == "ordered" else "be numbers or dates"
+        wanted = "have an order" if ground == "ordered" else "be numbers or dates"
         raise OptionError(
-            f"The values of {what} must {wanted} for the ground {wish!r}. Got others.",
-            hint="leave the ground at 'auto', or say what the levels of the attribute are, lowest first.",
+            f"The values of {what} must {wanted} for the ground {ground!r}. Got others.",
+            hint="leave the ground at 'auto', or list the levels of the attribute, lowest first.",
         )
     return own._replace(positions=positions)
 
@@ -218,7 +218,7 @@ def tree_of(hierarchy: Hierarchy, words: Sequence[str], name: str) -> Tree:
     """Return the tree above some values of a hierarchy.
 
     The height of a node is the number of levels below it; the lengths of edges do not count. A value that is an inner
-    node stands for something below it that is not said: it gets a leaf of its own there.
+    node stands for an unknown leaf below it, so it gets a leaf of its own there.
     """
     heights = np.zeros(len(hierarchy), np.int64)
     for node in range(len(hierarchy) - 1, 0, -1):

@@ -1,22 +1,20 @@
-"""Sums that do not depend on the order of what is added.
+"""Sums that do not depend on the order of summation.
 
-Numbers are split into two integers of 31 bits each, and integers are added without rounding. So the same
-table in another order of its rows has the same means, to the bit.
+Numbers are split into two integers of 31 bits each, which are added without rounding. So the means of a table are the
+same, to the bit, in any order of its rows.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-Array = np.ndarray[Any, Any]
+from shoal.arrays import Array
 
 _PART = 2.0**31
 
 
 def power_above(x: Array) -> Array:
-    """Return, for each x >= 0, a power of two that it does not exceed (or the largest there is)."""
+    """Return, for each x >= 0, a power of two that it does not exceed (or the largest power of two)."""
     return np.asarray(np.ldexp(1.0, np.minimum(np.frexp(x)[1], 1023)))
 
 
@@ -28,7 +26,7 @@ def segment_sums(x: Array, starts: Array) -> Array:
     x : float64[n]
         Within [-4, 4]; digits beyond 2**-62 are cut off.
     starts : int64[m]
-        Where segments begin. None may be empty, the first begins at 0.
+        Where segments begin. No segment may be empty, and the first begins at 0.
     """
     scaled = x * _PART
     high = np.rint(scaled)

@@ -1,8 +1,8 @@
-"""Types read out of text: what a column of a CSV file says, and how to write such values again.
+"""Types of text columns, such as those of CSV files: inferring them, reading the values, and writing values back.
 
-A column is a number, a date or a boolean only if *every* present text is one. Digits with a leading zero are a code,
-not a number. A few texts among numbers are never taken for missing silently: the column is refused, and the message
-says what can be declared.
+A column holds numbers, dates or booleans only if *every* present text is one. Digits with a leading zero are a code,
+not a number. A few other texts among numbers are never silently taken for missing values: the column is refused, and
+the message says what to declare.
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.errors import DataError
-
-Array = np.ndarray[Any, Any]
 
 LEADING_ZERO = r"^[+-]?0\d"
 DIGITS = r"^[+-]?\d+$"
@@ -26,14 +25,14 @@ DATE = r"^(?P<a>\d{1,4})(?P<s>[-/.])(?P<b>\d{1,2})(?P<t>[-/.])(?P<c>\d{1,4})$"
 ISO = "%Y-%m-%d"
 DATETIME = r"^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?$"
 DATED = r"^(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4})([T ]\d\d:\d\d.*)?$"
-# Three numbers between marks; every other pattern is left to strptime.
+# Year, month and day in any order, with the same mark between them; every other pattern is left to strptime.
 PLAIN_PATTERN = re.compile(r"%([Ymd])([-/.])%(?!\1)([Ymd])\2%(?!\1|\3)[Ymd]")
 # More decimal places than double precision has.
 MANY_PLACES = 16
 
-# Often written for "no value"; they mean it only if declared.
+# Texts that often stand for a missing value; they do so only if declared.
 MARKERS = ("NA", "N/A", "NaN", "nan", "null", "NULL", "None", "none", ".", "-", "?", "#N/A", "")
-# A column of which at least this share are numbers, or dates, was meant to hold them.
+# A column with at least this share of numbers, or of dates, was meant to hold nothing else.
 NEARLY_ALL = 0.5
 MICROSECONDS_A_DAY = 86_400_000_000
 
@@ -45,13 +44,13 @@ class Writing(NamedTuple):
     ----------
     type : pyarrow.DataType
     text : bool
-        Whether values are read out of text.
+        Whether values are read from text.
     decimal : str
         The decimal mark of numbers in text.
     digits : int or None
-        Decimal places; None: as many as it takes.
+        Decimal places; None for as many as needed.
     pattern : str
-        Of dates and times in text.
+        The pattern of dates and times in text.
     """
 
     type: Any
@@ -62,7 +61,7 @@ class Writing(NamedTuple):
 
 
 def infer(column: Any, decimal: str, name: str) -> tuple[str, str]:
-    """Return the kind of a text column, and a note on why where that may surprise."""
+    """Return the kind of a text column, and a note that explains a kind which may surprise."""
     present = trimmed(column.drop_null())
     if len(present) == 0:
         return "nominal", "no values"
@@ -83,21 +82,21 @@ def infer(column: Any, decimal: str, name: str) -> tuple[str, str]:
 
 
 def matches(column: Any, pattern: str) -> bool:
-    """Return whether every text matches; the first thousand are asked first."""
+    """Return whether every text matches; the first thousand are tried first, to fail early."""
     import pyarrow.compute as pc
 
     return all(pc.all(pc.match_substring_regex(part, pattern)).as_py() for part in (column.slice(0, 1000), column))
 
 
 def contains(column: Any, pattern: str) -> bool:
-    """Return whether some text matches."""
+    """Return whether any text matches."""
     import pyarrow.compute as pc
 
     return bool(pc.any(pc.match_substring_regex(column, pattern)).as_py())
 
 
 def are_numbers(column: Any) -> bool:
-    """Return whether every text is a decimal number; to convert them is the quickest way to know."""
+    """Return whether every text is a decimal number. Converting them is the fastest test."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -112,14 +111,14 @@ def are_numbers(column: Any) -> bool:
 
 
 def trimmed(column: Any) -> Any:
-    """Return the texts without blanks around them."""
+    """Return the texts without leading and trailing blanks."""
     import pyarrow.compute as pc
 
     return pc.utf8_trim_whitespace(column)
 
 
 def plain_numbers(column: Any, decimal: str) -> Any:
-    """Return the texts with a decimal point."""
+    """Return the texts with a decimal point in place of the decimal mark."""
     import pyarrow.compute as pc
 
     if decimal == ".":
@@ -128,7 +127,7 @@ def plain_numbers(column: Any, decimal: str) -> Any:
 
 
 def equal(column: Any, marker: Any, decimal: str) -> Any:
-    """Return where a text column holds a marker: as it is written, blanks aside, or the same plain number."""
+    """Return where a text column holds a marker: the same text, apart from blanks, or the same plain number."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -142,7 +141,7 @@ def equal(column: Any, marker: Any, decimal: str) -> Any:
 
 
 def refuse_nearly(what: str, pattern: str, texts: Any, present: Any, name: str) -> None:
-    """Raise if a few of the texts of a column of numbers or dates are none, which match a pattern."""
+    """Raise DataError if most texts of a column match the pattern of numbers or dates, but not all of them."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -154,7 +153,7 @@ def refuse_nearly(what: str, pattern: str, texts: Any, present: Any, name: str) 
     if marker is None:
         raise DataError(
             f"The column {name!r} must hold {what} in all rows. Got something else in {count} of {len(texts)}.",
-            hint=f"correct them, declare what stands for a missing value, or say types={{{name!r}: 'nominal'}}.",
+            hint=f"correct them, declare what stands for a missing value, or pass types={{{name!r}: 'nominal'}}.",
         )
     raise DataError(
         f"The column {name!r} must hold {what} in all rows. Got {marker!r} in {count} of {len(texts)}.",
@@ -163,7 +162,7 @@ def refuse_nearly(what: str, pattern: str, texts: Any, present: Any, name: str) 
 
 
 def to_numbers(column: Any, decimal: str, name: str) -> tuple[Array, int | None]:
-    """Return the numbers of a text column, NaN where it is null, and the decimal places in use (None: exponents)."""
+    """Return the numbers of a text column, NaN for nulls, and the most decimal places (None if there are exponents)."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -190,12 +189,12 @@ def _count_others(present: Any) -> int:
 
 
 def date_pattern(present: Any, name: str) -> str | None:
-    """Return the pattern of dates such as 31.12.1999, None if they are none.
+    """Return the pattern of dates such as 31.12.1999, or None if the texts are not dates.
 
     Raises
     ------
     DataError
-        If day and month cannot be told apart, or some dates do not exist.
+        If day and month cannot be distinguished, or some dates do not exist.
     """
     import pyarrow.compute as pc
 
@@ -217,7 +216,7 @@ def date_pattern(present: Any, name: str) -> str | None:
         if len(orders) == 2 and not (a == b).all():
             raise DataError(
                 f"The dates of the column {name!r} can be read as day{mark}month or as month{mark}day.",
-                hint=f"say which, as formats={{{name!r}: '%d{mark}%m{mark}%Y'}}.",
+                hint=f"pass the right one, such as formats={{{name!r}: '%d{mark}%m{mark}%Y'}}.",
             )
     else:
         return None
@@ -226,39 +225,39 @@ def date_pattern(present: Any, name: str) -> str | None:
             return order.format(mark)
     raise DataError(
         f"The column {name!r} must hold dates that exist, in one order of day and month. Got others.",
-        hint=f"correct them, or say types={{{name!r}: 'nominal'}}.",
+        hint=f"correct them, or pass types={{{name!r}: 'nominal'}}.",
     )
 
 
 def to_days(column: Any, pattern: str, name: str) -> Array:
-    """Return days since 1970-01-01 of a text column, NaN where it is null."""
+    """Return the dates of a text column as days since 1970-01-01, NaN for nulls."""
     import pyarrow.compute as pc
 
     texts = trimmed(column)
-    days = np.full(len(texts), np.nan)
+    result = np.full(len(texts), np.nan)
     here = np.asarray(pc.is_valid(texts).to_numpy(zero_copy_only=False), bool)
     present = texts.drop_null()
-    found = _iso_days(present) if pattern == ISO else None
+    days = _iso_days(present) if pattern == ISO else None
     plain = PLAIN_PATTERN.fullmatch(pattern)
-    if found is None and plain is None:
+    if days is None and plain is None:
         moments = _moments(present, pattern)
-        found = None if moments is None else np.floor(moments / MICROSECONDS_A_DAY)
-    elif found is None and plain is not None and matches(present, _as_regex(pattern)):
+        days = None if moments is None else np.floor(moments / MICROSECONDS_A_DAY)
+    elif days is None and plain is not None and matches(present, _as_regex(pattern)):
         parts = pc.extract_regex(present, DATE)
         a, b, c = (_integers(pc.struct_field(parts, field)) for field in "abc")
-        found = _days(*_in_order(pattern, a, b, c))
-    if len(present) and found is None:
+        days = _days(*_in_order(pattern, a, b, c))
+    if len(present) and days is None:
         raise DataError(
             f"The column {name!r} must hold dates of the form {pattern!r} in all rows. Got others.",
-            hint="say its form with formats=, or its type with types=.",
+            hint="give their form with formats=, or another type with types=.",
         )
-    if found is not None:
-        days[here] = found
-    return days
+    if days is not None:
+        result[here] = days
+    return result
 
 
 def _iso_days(present: Any) -> Array | None:
-    """Return the days of dates that are all written as 1999-12-31, else None."""
+    """Return dates as days since 1970-01-01, or None unless all are written like 1999-12-31."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -270,23 +269,23 @@ def _iso_days(present: Any) -> Array | None:
 
 
 def _as_regex(pattern: str) -> str:
-    """Return what the texts of a plain pattern of dates match."""
+    """Return the regular expression of a plain pattern of dates."""
     parts = {"%Y": r"\d{4}", "%m": r"\d{1,2}", "%d": r"\d{1,2}", ".": r"\."}
-    return "^" + re.sub(r"%[Ymd]|\.", lambda found: parts[found[0]], pattern) + "$"
+    return "^" + re.sub(r"%[Ymd]|\.", lambda match: parts[match[0]], pattern) + "$"
 
 
 def _moments(present: Any, pattern: str) -> Array | None:
-    """Return the microseconds since 1970-01-01 of texts of a pattern, None if some are not."""
+    """Return texts as microseconds since 1970-01-01, or None unless all have the pattern."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     try:
         times = pc.strptime(present, pattern, "us")
-        # The 31st of February is taken for a day of March: dates that can be such ones are read again.
+        # Arrow takes 31 February for a day in March, so the first days of a month are read again by Python.
         again = np.asarray(pc.less_equal(pc.day(times), 3).to_numpy(zero_copy_only=False), bool)
-        found = np.array(pc.cast(times, pa.int64()).to_numpy(zero_copy_only=False), np.float64)
+        result = np.array(pc.cast(times, pa.int64()).to_numpy(zero_copy_only=False), np.float64)
     except pa.ArrowInvalid:
-        again, found = np.ones(len(present), bool), np.zeros(len(present))
+        again, result = np.ones(len(present), bool), np.zeros(len(present))
     encoded = pc.dictionary_encode(present.filter(pa.array(again))).combine_chunks()
     try:
         moments = [datetime.strptime(text, pattern) for text in encoded.dictionary.to_pylist()]
@@ -295,12 +294,12 @@ def _moments(present: Any, pattern: str) -> Array | None:
     if any(moment.tzinfo is not None for moment in moments):
         return None
     read = np.array(moments, "datetime64[us]").astype(np.int64).astype(np.float64)
-    found[again] = read[encoded.indices.to_numpy(zero_copy_only=False)]
-    return found
+    result[again] = read[encoded.indices.to_numpy(zero_copy_only=False)]
+    return result
 
 
 def _in_order(pattern: str, a: Array, b: Array, c: Array) -> tuple[Array, Array, Array]:
-    """Return year, month and day of the three parts of a date."""
+    """Return the three parts of a date as year, month and day."""
     order = [letter for letter in pattern if letter in "Ymd"]
     by_letter = dict(zip(order, (a, b, c), strict=True))
     return by_letter["Y"], by_letter["m"], by_letter["d"]
@@ -314,7 +313,7 @@ def _integers(column: Any) -> Array:
 
 
 def _days(year: Array, month: Array, day: Array) -> Array | None:
-    """Return days since 1970-01-01, None if some are no dates."""
+    """Return days since 1970-01-01, or None if some dates do not exist."""
     if len(year) == 0 or month.min() < 1 or month.max() > 12 or day.min() < 1 or year.min() < 1:
         return None
     months = (year - 1970) * 12 + month - 1
@@ -324,32 +323,32 @@ def _days(year: Array, month: Array, day: Array) -> Array | None:
 
 
 def to_microseconds(column: Any, pattern: str, name: str) -> Array:
-    """Return microseconds since 1970-01-01 of a text column, NaN where it is null."""
+    """Return the datetimes of a text column as microseconds since 1970-01-01, NaN for nulls."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     present = trimmed(column.drop_null())
-    found: Array | None
+    moments: Array | None
     if pattern:
-        found = _moments(present, pattern)
+        moments = _moments(present, pattern)
     else:
         try:
             times = pc.cast(pc.cast(present, pa.timestamp("us")), pa.int64())
-            found = times.to_numpy(zero_copy_only=False).astype(np.float64)
+            moments = times.to_numpy(zero_copy_only=False).astype(np.float64)
         except pa.ArrowInvalid:
-            found = None
-    if found is None:
+            moments = None
+    if moments is None:
         raise DataError(
             f"The column {name!r} must hold dates with times in all rows. Got others.",
-            hint="say how they are written, as formats={..: '%d/%m/%Y %H:%M'}.",
+            hint="give their form, such as formats={..: '%d/%m/%Y %H:%M'}.",
         )
     result = np.full(len(column), np.nan)
-    result[np.asarray(pc.is_valid(column).to_numpy(zero_copy_only=False), bool)] = found
+    result[np.asarray(pc.is_valid(column).to_numpy(zero_copy_only=False), bool)] = moments
     return result
 
 
 def time_pattern(present: Any) -> tuple[str, int]:
-    """Return how datetimes of ISO 8601 are written: with T or a blank, with or without seconds and their fractions."""
+    """Return the pattern of datetimes in ISO 8601 (T or a blank, seconds or not), and the digits of fractions."""
     import pyarrow.compute as pc
 
     longest = int(pc.max(pc.utf8_length(present)).as_py() or 0)
@@ -359,18 +358,18 @@ def time_pattern(present: Any) -> tuple[str, int]:
 
 
 def writer(kind: str, writing: Writing) -> Callable[[Array], Sequence[str]]:
-    """Return what writes numbers of a kind as text."""
+    """Return the function that writes numbers of a kind as texts."""
     if kind in ("date", "datetime"):
         unit = "D" if kind == "date" else "us"
         zone = " UTC" if getattr(writing.type, "tz", None) else ""
         pattern = writing.pattern or ("%Y-%m-%d" if kind == "date" else "%Y-%m-%d %H:%M:%S" + zone)
 
-        # Fractions of a second have six digits: those that the column does not write are cut off.
+        # %f writes six digits: those that the column does not have are cut off.
         end = None if writing.digits is None or not pattern.endswith("%f") else min(writing.digits, 6) - 6 or None
 
         def dates(numbers: Array) -> list[str]:
             moments = np.round(numbers).astype(np.int64).astype(f"datetime64[{unit}]").tolist()
-            # Years before 1000 are written with fewer digits otherwise.
+            # %Y writes years before 1000 with fewer than four digits.
             forms = (pattern if m.year > 999 else pattern.replace("%Y", f"{m.year:04d}") for m in moments)
             return [moment.strftime(form)[:end] for moment, form in zip(moments, forms, strict=True)]
 

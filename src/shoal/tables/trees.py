@@ -1,4 +1,4 @@
-"""Trees of labels as they are read: complete and consistent, or refused with the lines where they are not."""
+"""Building trees of labels. Incomplete or inconsistent ones are refused, with the lines at fault."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ ROOT = "*"
 
 
 class Branch(NamedTuple):
-    """A node of a tree that is being read."""
+    """A node of a tree under construction."""
 
     label: str
-    below: Any  # what `children` makes branches of
-    line: int | None = None  # where it was written
+    below: Any  # from which `children` makes the branches below
+    line: int | None = None  # of the file
 
 
 def grown(top: Sequence[Branch], children: Callable[[Any], Sequence[Branch]], name: str) -> tuple[list[str], list[int]]:
     """Return labels and parents of the tree below the branches at the top, and refuse labels that occur twice.
 
-    They are refused as soon as they are met, so that a tree that holds itself ends too.
+    They are refused at once, so that this ends even for a tree that contains itself.
     """
     if not top:
         raise DataError(f"{capital(name)} must have at least one value. Got none.")
@@ -52,7 +52,7 @@ def grown(top: Sequence[Branch], children: Callable[[Any], Sequence[Branch]], na
 
 
 def of_rows(rows: Sequence[Sequence[str]], lines: Sequence[int], name: str) -> tuple[list[str], list[int]]:
-    """Return labels and parents of the tree whose leaves have these paths upwards; a node is a label on a level."""
+    """Return labels and parents of the tree whose leaves have these paths to the root; a node is a label on a level."""
     _check_rows(rows, lines, name)
     index: dict[tuple[int, str], int] = {}
     labels: list[str] = []
@@ -74,7 +74,7 @@ def of_rows(rows: Sequence[Sequence[str]], lines: Sequence[int], name: str) -> t
     if torn:
         raise DataError(
             f"On each level of {name} a label must have one parent. Got two for {_some(torn)}.",
-            hint="give what is meant to differ different labels, and what is meant to be the same the same path.",
+            hint="give different things different labels, and the same thing the same path.",
         )
     return _in_preorder(labels, parents)
 
@@ -102,7 +102,7 @@ def capital(name: str) -> str:
 def _check_rows(rows: Sequence[Sequence[str]], lines: Sequence[int], name: str) -> None:
     if not rows:
         raise DataError(f"{capital(name)} must have at least one line. Got none.")
-    # The width that most rows have is taken for the one that was meant.
+    # The width of most rows is taken to be the right one.
     widths = [len(row) for row in rows]
     width = max(dict.fromkeys(widths), key=widths.count)
     ragged = [line for line, w in zip(lines, widths, strict=True) if w != width]
@@ -110,7 +110,7 @@ def _check_rows(rows: Sequence[Sequence[str]], lines: Sequence[int], name: str) 
         raise DataError(
             f"All lines of {name} must have the same number of cells, at least two. "
             f"Got {width} in most, and another number in {len(ragged)}{_at(*ragged)}.",
-            hint="each line is a value, then what it is generalised to, level by level, up to what all share.",
+            hint="each line has a value, then its generalisations, level by level, up to one that all values share.",
         )
     empty = [line for line, row in zip(lines, rows, strict=True) if "" in row]
     if empty:
@@ -121,7 +121,7 @@ def _check_rows(rows: Sequence[Sequence[str]], lines: Sequence[int], name: str) 
 
 
 def is_preorder(labels: list[Any], parents: Any) -> bool:
-    """Return whether `parents` are those of a tree whose nodes come each before those below it, branch by branch."""
+    """Return whether `parents` are those of a tree whose nodes are in preorder."""
     if not isinstance(parents, list) or not labels or len(parents) != len(labels) or parents[0] != -1:
         return False
     path = [0]
@@ -135,7 +135,7 @@ def is_preorder(labels: list[Any], parents: Any) -> bool:
 
 
 def _in_preorder(labels: Sequence[str], parents: Sequence[int]) -> tuple[list[str], list[int]]:
-    """Return labels and parents of nodes in any order; several roots get one above them."""
+    """Return labels and parents, given in any order, in preorder; several roots get a common one above them."""
     children: list[list[int]] = [[] for _ in labels]
     roots: list[int] = []
     for node, above in enumerate(parents):

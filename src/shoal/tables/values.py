@@ -1,12 +1,12 @@
-"""The three forms that values of a table take inside Shoal, and what a group publishes in their place."""
+"""The three forms of values inside Shoal, and what groups publish in place of values."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-Array = np.ndarray[Any, Any]
+from shoal.arrays import Array
 
 
 class Numbers(NamedTuple):
@@ -19,7 +19,7 @@ class Numbers(NamedTuple):
 
     @property
     def missing(self) -> Array:
-        """Return bool[n]: where there is no value."""
+        """Return bool[n]: whether the value is missing."""
         return np.isnan(self.values)
 
 
@@ -31,18 +31,18 @@ class Codes(NamedTuple):
 
     @property
     def missing(self) -> Array:
-        """Return bool[n]: where there is no value."""
+        """Return bool[n]: whether the value is missing."""
         return self.codes < 0
 
 
 class Places(NamedTuple):
-    """Values of a pair of columns that is one place on the globe."""
+    """Values of a pair of columns: places on the globe."""
 
     degrees: Array  # float64[n, 2]: latitude and longitude, NaN in both where missing
 
     @property
     def missing(self) -> Array:
-        """Return bool[n]: where there is no value."""
+        """Return bool[n]: whether the value is missing."""
         return np.isnan(self.degrees[:, 0])
 
 
@@ -50,7 +50,7 @@ Values = Numbers | Codes | Places
 
 
 class Groups(NamedTuple):
-    """A partition, with the rows of each group side by side."""
+    """A partition, with the rows sorted by group."""
 
     labels: Array  # int64[n], 0 .. m - 1
     order: Array  # int64[n], the rows sorted by group; rows of a group keep their order
@@ -69,7 +69,7 @@ def grouped(labels: Array) -> Groups:
 
 
 class Computed(NamedTuple):
-    """What groups publish: numbers that need not have been there."""
+    """What groups publish: computed numbers, such as means."""
 
     numbers: Array  # float64[m], or float64[m, 2] for places; NaN: missing
 
@@ -81,9 +81,9 @@ class Rows(NamedTuple):
 
 
 class Texts(NamedTuple):
-    """What groups publish: words, such as an interval or a node of a hierarchy."""
+    """What groups publish: texts, such as intervals or nodes of a hierarchy."""
 
-    texts: tuple[str | None, ...]  # one a group; None: missing
+    texts: tuple[str | None, ...]  # one for each group; None: missing
 
 
 Chosen = Computed | Rows | Texts

@@ -1,0 +1,161 @@
+"""How values are written on the command line: texts that become values of a plan, and values that become texts."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from shoal.errors import OptionError
+
+
+def _unchanged(value: Any, flag: str) -> Any:
+    return value
+
+
+def _plain(value: Any) -> list[str] | None:
+    return None if value is None else [str(value)]
+
+
+def _no_room(value: Any) -> None:
+    return None
+
+
+@dataclass(frozen=True)
+class Form:
+    """How the values of an option are written.
+
+    Attributes
+    ----------
+    type : type
+        Of a single occurrence: str, int, float, or bool for a switch.
+    many : bool
+        Whether the option may be repeated.
+    parse : callable
+        Turns what was given (a list if `many`) and the flag, for messages, into the value of the field.
+    texts : callable
+        Turns the value of the field into the texts that follow the flag, each time it is said; None if the value is
+        left to a job file.
+    """
+
+    type: type = str
+    many: bool = False
+    parse: Callable[[Any, str], Any] = _unchanged
+    texts: Callable[[Any], list[str] | None] = _plain
+
+
+def split(text: str) -> list[str]:
+    """Return the names in a list with commas; a name that contains a comma is in double quotes."""
+    return [part for part in next(csv.reader([text], skipinitialspace=True), []) if part]
+
+
+def names(texts: Sequence[str] | None) -> list[str]:
+    """Return the names given to an option, one or several at a time."""
+    return [name for text in texts or () for name in split(text)]
+
+
+def quoted(name: str) -> str:
+    """Return a name in a form that `split` leaves in one piece."""
+    return f'"{name.replace(chr(34), 2 * chr(34))}"' if any(c in name for c in ',"') or name != name.strip() else name
+
+
+def pairs(convert: Callable[[str], Any], what: str, *, owner: str = "COLUMN", written: bool = True) -> Form:
+    """Return the form COLUMN=VALUE, repeated, of a mapping.
+
+    Parameters
+    ----------
+    convert : callable
+        Makes the value out of the text after the sign; raises ValueError if it cannot.
+    what : str
+        What is expected after the sign, for messages.
+    owner : str
+        What stands before the sign.
+    written : bool
+        Whether such values are written into commands, or left to job files.
+    """
+
+    def parse(texts: Sequence[str], flag: str) -> dict[str, Any]:
+        return dict(_pair(text, flag, convert, what, owner) for text in texts)
+
+    return Form(many=True, parse=parse, texts=_texts_of_pairs if written else _no_room)
+
+
+def _pair(text: str, flag: str, convert: Callable[[str], Any], what: str, owner: str = "COLUMN") -> tuple[str, Any]:
+    name, sign, value = text.partition("=")
+    try:
+        if sign and name and value:
+            return name.strip(), convert(value)
+    except ValueError:
+        pass
+    raise OptionError(f"The option {flag} must be {owner}=.. with {what} after the sign. Got {text!r}.")
+
+
+def _texts_of_pairs(mapping: Mapping[str, Any]) -> list[str] | None:
+    if any(isinstance(value, dict | list) for value in mapping.values()):
+        return None
+    return [f"{name}={value}" for name, value in mapping.items()]
+
+
+def scalar(text: str) -> int | float | str:
+    """Return a number if the text is one, else the text."""
+    for convert in (int, float):
+        try:
+            return convert(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _models(texts: Sequence[str], flag: str) -> dict[str, list[str]]:
+    """Return the models of each column, which may have several."""
+    found: dict[str, list[str]] = {}
+    for text in texts:
+        name, model = _pair(text, flag, str, "a model, such as entropy-diversity l=3,")
+        found.setdefault(name, []).append(model)
+    return found
+
+
+def _places(texts: Sequence[str], flag: str) -> list[list[str]]:
+    found = []
+    for text in texts:
+        pair = split(text)
+        if len(pair) != 2:
+            raise OptionError(f"The option {flag} must be two columns, LATITUDE,LONGITUDE. Got {text!r}.")
+        found.append(pair)
+    return found
+
+
+def _markers(texts: Sequence[str], flag: str) -> list[str] | dict[str, list[str]]:
+    """Return the markers of all columns, or of each column that was named."""
+    by_column: dict[str, list[str]] = {}
+    for text in texts:
+        name, sign, value = text.partition("=")
+        if sign and name:
+            by_column.setdefault(name, []).append(value)
+    if not by_column:
+        return list(texts)
+    if sum(map(len, by_column.values())) < len(texts):
+        raise OptionError(
+            f"The option {flag} must be VALUE for all columns, or COLUMN=VALUE each time. Got both.",
+            hint="say COLUMN=VALUE for every column.",
+        )
+    return by_column
+
+
+def _blocks(text: str, flag: str) -> str | list[list[str]]:
+    return text if text in ("joint", "each") else [split(block) for block in text.split(";")]
+
+
+TEXT = Form()
+WHOLE = Form(type=int)
+NUMBER = Form(type=float)
+SWITCH = Form(type=bool)
+TEXTS = Form(many=True)
+WHOLES = Form(type=int, many=True)
+NAMES = Form(many=True, parse=lambda texts, flag: names(texts), texts=lambda value: [quoted(str(v)) for v in value])
+RANGE = Form(parse=lambda text, flag: split(text), texts=lambda value: [",".join(map(str, value))])
+MODELS = Form(many=True, parse=_models, texts=_no_room)
+PLACES = Form(many=True, parse=_places, texts=_no_room)
+MARKERS = Form(many=True, parse=_markers, texts=_no_room)
+BLOCKS = Form(parse=_blocks, texts=_no_room)

@@ -1,0 +1,256 @@
+"""Cutting groups in two where both sides satisfy what is required: all groups of a round at once.
+
+A callable says which groups of some records fall short, so that one way of cutting serves all requirements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from shoal.partitioning.requirements import FallsShort
+from shoal.progress import Progress, silent
+
+Array = np.ndarray[Any, Any]
+
+# Steps towards the principal axis of a group, from its coordinate of largest variance on.
+STEPS = 8
+# Records that are looked at at once, and for all cuts of one group: of larger ones only some positions are tried.
+AT_ONCE, OF_ONE = 1 << 22, 1 << 20
+FEWEST = 8
+# A cut gains if it saves more than this part of the squared error of a group: more than rounding can feign.
+GAIN = 1e-12
+
+
+class Pieces(NamedTuple):
+    """Records sorted by the part they are in.
+
+    Attributes
+    ----------
+    rows : int64[r]
+    own : int64[r]
+        The part of each, 0 .. p - 1, rising.
+    """
+
+    rows: Array
+    own: Array
+
+    @property
+    def sizes(self) -> Array:
+        """Return int64[p]: records of each part."""
+        return np.bincount(self.own)
+
+    @property
+    def starts(self) -> Array:
+        """Return int64[p]: where each part begins."""
+        sizes = self.sizes
+        return np.cumsum(sizes) - sizes
+
+    def only(self, parts: Array) -> Pieces:
+        """Return the parts for which bool[p] is true, numbered anew."""
+        kept = parts[self.own]
+        return Pieces(self.rows[kept], (np.cumsum(parts) - 1)[self.own[kept]])
+
+    def along(self, values: Array) -> Pieces:
+        """Return the same parts, the records of each by rising float64[r]."""
+        return Pieces(self.rows[np.lexsort((values, self.own))], self.own)
+
+
+def median_cuts(X: Array, k: int, falls_short: FallsShort, report: Progress = silent) -> Array:
+    """Cut parts at the median of the coordinate of largest variance where both sides satisfy the requirements.
+
+    Where they do not, the other coordinates are tried in turn; parts without such a median are cut where `recut` can.
+    All parts of a level are cut at once.
+
+    Parameters
+    ----------
+    X : float64[n, d]
+    k : int
+        Least size of a group.
+    falls_short : callable
+        All records in one group must not fall short.
+    report : callable
+
+    Returns
+    -------
+    int64[n]
+        Labels 0 .. m - 1.
+    """
+    n = len(X)
+    labels, count = np.zeros(n, np.int64), 1
+    level = Pieces(np.arange(n), np.zeros(n, np.int64))
+    while len(level.rows):
+        report(min(0.9, np.log(count) / np.log(max(2.0, n / k))))
+        left = level.only(level.sizes >= 2 * k)
+        made: list[Pieces] = []
+        falling = np.argsort(-_variances(X[left.rows], left), axis=1, kind="stable")
+        for turn in range(X.shape[1]):
+            if len(left.rows) == 0:
+                break
+            left = left.along(X[left.rows, falling[left.own, turn]])
+            sizes = left.sizes
+            upper = np.arange(len(left.rows)) - left.starts[left.own] >= (sizes // 2)[left.own]
+            bad = falls_short(left.rows, 2 * left.own + upper)
+            good = ~(bad[::2] | bad[1::2])
+            labels[left.rows[good[left.own] & upper]] = count + (np.cumsum(good) - 1)[left.own[good[left.own] & upper]]
+            count += int(good.sum())
+            made.append(left.only(good))
+            falling = falling[~good]
+            left = left.only(~good)
+        rows = np.concatenate([part.rows for part in made]) if made else np.empty(0, np.int64)
+        rows = rows[np.argsort(labels[rows], kind="stable")]
+        level = Pieces(rows, np.unique(labels[rows], return_inverse=True)[1])
+    return recut(X, labels, k, falls_short)
+
+
+def recut(X: Array, labels: Array, k: int, falls_short: FallsShort) -> Array:
+    """Cut groups in two, again and again, where both sides satisfy the requirements: each at the cut that saves most.
+
+    Cuts are made along the principal axis of a group and along its coordinate of largest variance, at every position
+    (of very large groups: at some).
+
+    Parameters
+    ----------
+    X : float64[n, d]
+    labels : int64[n]
+        0 .. m - 1, each group of at least k records.
+    k : int
+    falls_short : callable
+
+    Returns
+    -------
+    int64[n]
+        Labels 0 .. m' - 1; the squared error is not above that of the labels given.
+    """
+    labels = labels.copy()
+    count = int(labels.max()) + 1
+    order = np.argsort(labels, kind="stable")
+    level = Pieces(order, labels[order])
+    while True:
+        level = level.only(level.sizes >= 2 * k)
+        if len(level.rows) == 0:
+            return labels
+        cut, upper = _cheapest(X, level, k, falls_short)
+        moved = cut[level.own] & upper
+        labels[level.rows[moved]] = count + (np.cumsum(cut) - 1)[level.own[moved]]
+        count += int(cut.sum())
+        rows = level.rows[cut[level.own]]
+        rows = rows[np.argsort(labels[rows], kind="stable")]
+        level = Pieces(rows, np.unique(labels[rows], return_inverse=True)[1])
+
+
+def _variances(Y: Array, parts: Pieces) -> Array:
+    """Return float64[p, d]: variances of the coordinates in each part, those that differ by rounding only being equal.
+
+    Standardised columns all have the same variance: noise is not to choose among them.
+    """
+    if len(Y) == 0:
+        return np.empty((0, Y.shape[1]))
+    centred = _centred(Y, parts)
+    spread = np.add.reduceat(centred * centred, parts.starts, axis=0) / parts.sizes[:, None]
+    largest = spread.max(axis=1, keepdims=True)
+    return np.where(spread >= largest * (1 - 1e-9), largest, spread)
+
+
+def _centred(Y: Array, parts: Pieces) -> Array:
+    """Return float64[r, d]: records less the mean of their part."""
+    means = np.add.reduceat(Y, parts.starts, axis=0) / parts.sizes[:, None]
+    centred: Array = Y - means[parts.own]
+    return centred
+
+
+def _cheapest(X: Array, parts: Pieces, k: int, falls_short: FallsShort) -> tuple[Array, Array]:
+    """Return bool[p]: which parts can be cut; and bool[r]: which records then are on the upper side.
+
+    The positions of each part are tried by what they save: one, then two, then four at once.
+    """
+    sizes, starts = parts.sizes, parts.starts
+    centred = _centred(X[parts.rows], parts)
+    orders, gains = zip(*(_gains(centred, parts, axis, k) for axis in _axes(centred, parts)), strict=True)
+    saved = np.concatenate(gains)
+    least = GAIN * np.add.reduceat((centred**2).sum(axis=1), starts)
+    there = np.flatnonzero(saved > np.tile(least[parts.own], len(orders)))
+    # Candidates by part, those that save most first.
+    owner = np.tile(parts.own, len(orders))[there]
+    by = np.lexsort((-saved[there], owner))
+    there, owner = there[by], owner[by]
+    first = np.searchsorted(owner, np.arange(len(sizes) + 1))
+    chosen = np.full(len(sizes), -1, np.int64)
+    tried, batch = 0, 1
+    while True:
+        open_parts = np.flatnonzero((chosen < 0) & (first[:-1] + tried < first[1:]))
+        if len(open_parts) == 0:
+            break
+        ends = np.minimum(first[open_parts] + tried + batch, first[open_parts + 1])
+        lengths = ends - first[open_parts] - tried
+        offsets = np.repeat(ends - np.cumsum(lengths), lengths)
+        for some in _slices(np.arange(lengths.sum()) + offsets, sizes[owner[np.arange(lengths.sum()) + offsets]]):
+            good = some[_holds(parts, orders, there[some], falls_short)]
+            own = owner[good]
+            lead = np.flatnonzero(np.diff(own, prepend=-1))
+            new = lead[chosen[own[lead]] < 0]
+            chosen[own[new]] = there[good[new]]
+        tried, batch = tried + batch, 2 * batch
+    upper = np.zeros(len(parts.rows), bool)
+    for axis, order in enumerate(orders):
+        at = chosen - axis * len(parts.rows)
+        mine = (chosen >= 0) & (at >= 0) & (at < len(parts.rows))
+        upper[order] |= mine[parts.own] & (np.arange(len(order)) > at[parts.own])
+    return chosen >= 0, upper
+
+
+def _axes(centred: Array, parts: Pieces) -> Iterator[Array]:
+    """Yield float64[r]: where records lie along the coordinate of largest variance, and along the principal axis."""
+    starts = parts.starts
+    spread = np.add.reduceat(centred * centred, starts, axis=0)
+    widest = spread.argmax(axis=1)
+    along = centred[np.arange(len(centred)), widest[parts.own]]
+    yield along
+    if centred.shape[1] == 1:
+        return
+    for _ in range(STEPS):
+        axes = np.add.reduceat(centred * along[:, None], starts, axis=0)
+        lengths = np.sqrt((axes**2).sum(axis=1, keepdims=True))
+        axes /= np.where(lengths > 0, lengths, 1.0)
+        along = np.einsum("ij,ij->i", centred, axes[parts.own])
+    yield along
+
+
+def _gains(centred: Array, parts: Pieces, along: Array, k: int) -> tuple[Array, Array]:
+    """Return the records in their order along an axis, and what a cut after each saves; -1 where it cannot be cut.
+
+    A cut that leaves a of s records with the sum S of their differences from the mean saves |S|^2 s / (a (s - a)).
+    """
+    order = np.lexsort((along, parts.own))
+    sizes, starts = parts.sizes, parts.starts
+    sums = np.cumsum(centred[order], axis=0)
+    before = np.where(starts[:, None] > 0, sums[starts - 1], 0.0)
+    square = ((sums - before[parts.own]) ** 2).sum(axis=1)
+    a = np.arange(len(order)) - starts[parts.own] + 1
+    size = sizes[parts.own]
+    step = np.maximum(1, size // np.maximum(FEWEST, OF_ONE // size))
+    allowed = (a >= k) & (size - a >= k) & ((a - k) % step == 0)
+    return order, np.where(allowed, square * size / np.maximum(1, a * (size - a)), -1.0)
+
+
+def _slices(candidates: Array, sizes: Array) -> Iterator[Array]:
+    """Yield stretches of candidates whose parts have no more records together than are looked at at once."""
+    turns = np.cumsum(sizes) // AT_ONCE
+    yield from np.split(candidates, np.flatnonzero(np.diff(turns)) + 1)
+
+
+def _holds(parts: Pieces, orders: tuple[Array, ...], candidates: Array, falls_short: FallsShort) -> Array:
+    """Return bool[c]: whether both sides of each cut satisfy the requirements."""
+    r = len(parts.rows)
+    at = candidates % r
+    own = parts.own[at]
+    lengths = parts.sizes[own]
+    ends = np.cumsum(lengths)
+    place = np.arange(ends[-1]) - np.repeat(ends - lengths, lengths) + np.repeat(parts.starts[own], lengths)
+    axis = np.repeat(candidates // r, lengths)
+    rows = parts.rows[np.stack(orders)[axis, place]]
+    labels = 2 * np.repeat(np.arange(len(at)), lengths) + (place > np.repeat(at, lengths))
+    bad = falls_short(rows, labels)
+    return ~(bad[::2] | bad[1::2])

@@ -1,0 +1,147 @@
+"""What an entry of the registry is: a method or a refinement with its paper, options, cost and function.
+
+Nothing here loads NumPy or Numba; the function of an entry is imported when it is first used.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from shoal.errors import OptionError
+
+__all__ = ["Method", "Option", "Refinement"]
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option of a method.
+
+    Attributes
+    ----------
+    name, summary : str
+    default : float or str
+    choices : tuple of str
+        The words that are allowed.
+    least, most : float or None
+        If given, numbers from `least` on, and up to `most`, are allowed.
+    whole : bool
+        Whether these must be integers.
+    """
+
+    name: str
+    default: float | str
+    summary: str
+    choices: tuple[str, ...] = ()
+    least: float | None = None
+    most: float | None = None
+    whole: bool = False
+
+    @property
+    def domain(self) -> str:
+        """What is allowed, in words."""
+        words = [repr(choice) for choice in self.choices]
+        if self.least is not None:
+            kind = "an integer" if self.whole else "a number"
+            range_ = f"of at least {self.least:g}" if self.most is None else f"from {self.least:g} to {self.most:g}"
+            words.insert(0, f"{kind} {range_}")
+        return " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+    def check(self, value: Any, method: str) -> Any:
+        """Return `value` if it is allowed, else raise OptionError."""
+        if isinstance(value, str):
+            if value in self.choices:
+                return value
+        elif self.least is not None and not isinstance(value, bool) and isinstance(value, numbers.Real):
+            number = float(value)
+            fits = math.isfinite(number) and self.least <= number <= (math.inf if self.most is None else self.most)
+            if fits and (not self.whole or isinstance(value, numbers.Integral)):
+                return int(number) if self.whole else number
+        raise OptionError(f"The {self.name!r} option of {method!r} must be {self.domain}. Got {value!r}.")
+
+
+@dataclass(frozen=True)
+class Method:
+    """A way to partition records into groups of at least k.
+
+    Attributes
+    ----------
+    name, summary : str
+    paper : str
+        Where it is described.
+    options : tuple of Option
+    cost : str
+        Time and memory.
+    function : str
+        ``module:function`` within this package.
+    reading : str
+        How the paper is read where it leaves a choice open or its printed losses contradict its text; empty if the
+        docstring of the function says it, or if there is nothing to say.
+    parallel : bool
+        Whether `n_jobs` can make it faster.
+    univariate : bool
+        Whether it takes a single coordinate only.
+    random : bool
+        Whether it draws at random, so that `random_state` matters.
+    timed : bool
+        Whether `time_limit` ends it.
+    optimal : bool
+        Whether what it returns is proven to have the least loss.
+    """
+
+    name: str
+    summary: str
+    paper: str
+    cost: str
+    function: str
+    options: tuple[Option, ...] = ()
+    parallel: bool = False
+    univariate: bool = False
+    random: bool = False
+    timed: bool = False
+    optimal: bool = False
+    reading: str = ""
+
+    def load(self) -> Callable[..., Any]:
+        """Return the function ``f(X, k, *, report, **options) -> labels``."""
+        return _load(self.function)
+
+
+@dataclass(frozen=True)
+class Refinement:
+    """A way to make a given partition better.
+
+    Attributes
+    ----------
+    name, summary, paper : str
+    function : str
+        ``module:function`` within this package.
+    options : tuple of Option
+    parallel, random, timed : bool
+    reading : str
+        As those of a :class:`Method`.
+    """
+
+    name: str
+    summary: str
+    paper: str
+    function: str
+    options: tuple[Option, ...] = ()
+    parallel: bool = False
+    random: bool = False
+    timed: bool = False
+    reading: str = ""
+
+    def load(self) -> Callable[..., Any]:
+        """Return the function ``f(X, k, labels, *, report, **options) -> labels``."""
+        return _load(self.function)
+
+
+def _load(function: str) -> Callable[..., Any]:
+    module, name = function.split(":")
+    loaded: Callable[..., Any] = getattr(import_module(f"shoal.partitioning.{module}"), name)
+    return loaded

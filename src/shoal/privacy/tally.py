@@ -1,0 +1,99 @@
+"""What groups have of several demands, kept up to date while groups are merged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from shoal.errors import DataError
+from shoal.privacy.demands import Demand, satisfied, spectra
+from shoal.privacy.spectrum import Spectrum
+
+Array = np.ndarray[Any, Any]
+
+# A gap is what is missing as a share of what is required; it counts as at least and at most this much.
+GAP, WIDEST = 1e-9, 5.0
+
+
+class DemandTally:
+    """The spectra of groups, merged with them; it says which groups fall short, and what unions would lack.
+
+    Parameters
+    ----------
+    labels : int64[n]
+        0 .. m - 1 without a gap.
+    demands : sequence of Demand
+        On attributes of the whole table; at least one.
+    rows : int64[n] or None
+        The records of the table that the labels are of; all of them if not given.
+    also : callable or None
+        Takes labels, returns bool[m]: which groups lack something else, such as units.
+    """
+
+    def __init__(
+        self,
+        labels: Array,
+        demands: Sequence[Demand],
+        rows: Array | None = None,
+        also: Callable[[Array], Array] | None = None,
+    ) -> None:
+        self.demands, self.also = demands, also
+        self.local = local(demands)
+        self.spectra = spectra(labels, demands, rows)
+        # Of local demands, only groups that changed are measured again.
+        self.holds = satisfied(self.spectra, demands) if self.local else None
+
+    def falls_short(self, labels: Array, means: Array) -> Array:
+        """Return bool[m]: which groups do not satisfy a demand, or lack something else."""
+        holds = satisfied(self.spectra, self.demands, means) if self.holds is None else self.holds
+        return ~holds if self.also is None else ~holds | self.also(labels)
+
+    def gaps(self, first: Array, second: Array) -> Array | None:
+        """Return float64[p]: what unions of two groups lack, as a share of what is required; 0 where all holds."""
+        if not self.local:
+            return None
+        pairs = np.arange(len(first))
+        both, target = np.concatenate([first, second]), np.concatenate([pairs, pairs])
+        gaps = np.zeros(len(first))
+        unions = _each(self.spectra, lambda one: one.take(both).pooled(target))
+        for spectrum, demand in zip(unions, self.demands, strict=True):
+            measured, required = demand.model.measure(spectrum), demand.model.required
+            with np.errstate(divide="ignore", invalid="ignore"):
+                ratio = required / measured if demand.model.rising else measured / required
+            gap = np.where(ratio - 1 < WIDEST, np.maximum(ratio - 1, 0.0), WIDEST) + GAP
+            gaps = np.maximum(gaps, np.where(demand.model.allows(measured), 0.0, gap))
+        return gaps
+
+    def merge(self, target: Array) -> None:
+        """Make group g part of group target[g]."""
+        self.spectra = _each(self.spectra, lambda one: one.pooled(target))
+        if self.holds is not None:
+            changed = np.flatnonzero(np.bincount(target) > 1)
+            holds = np.zeros(self.spectra[0].groups, bool)
+            holds[target] = self.holds
+            holds[changed] = satisfied(_each(self.spectra, lambda one: one.take(changed)), self.demands)
+            self.holds = holds
+
+    def refuse(self) -> None:
+        """Raise the demand that a single group of all records does not satisfy, if there is one."""
+        for spectrum, demand in zip(self.spectra, self.demands, strict=True):
+            measured = demand.model.measure(spectrum, np.zeros((1, 1)))
+            if not demand.model.allows(measured)[0]:
+                raise DataError(
+                    f"Groups must satisfy {demand.model} on {demand.sensitive.name!r}. "
+                    f"Got {measured[0]:.6g} for all {int(spectrum.sizes[0])} records in one group.",
+                    hint="no partition of these records does better; ask for less, or merge strata.",
+                )
+
+
+def local(demands: Sequence[Demand]) -> bool:
+    """Return whether what a group has depends on its own records only, and does not become less by merging."""
+    return all(demand.model.monotone for demand in demands)
+
+
+def _each(found: Sequence[Spectrum], change: Callable[[Spectrum], Spectrum]) -> list[Spectrum]:
+    """Return the changed spectra, one object for demands on the same attribute."""
+    made = {id(spectrum): change(spectrum) for spectrum in {id(one): one for one in found}.values()}
+    return [made[id(spectrum)] for spectrum in found]

@@ -1,0 +1,262 @@
+"""Partitions under constraints: strata, units, records that must not be separated, demands on sensitive attributes.
+
+Every method of Shoal makes groups of at least k records. Where k counts units, or equal records must stay together,
+groups that fall short are merged with near ones afterwards. Demands have methods of their own
+(`shoal.partitioning.enforcement`), of which the groups of the method are one start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from shoal.errors import DataError
+from shoal.partitioning.choice import choose
+from shoal.partitioning.door import threads
+from shoal.partitioning.merging import Nearest, merge
+from shoal.partitioning.pool import numbered
+from shoal.partitioning.registry import find, find_refinement
+from shoal.partitioning.run import partition, resolve
+from shoal.plan import Plan
+from shoal.privacy.demands import Demand
+from shoal.progress import Progress, part, silent
+
+Array = np.ndarray[Any, Any]
+# Seconds that `auto` may take if the plan does not say, as somebody is waiting, and more of them for a row.
+AUTO_SECONDS, AUTO_SECONDS_PER_ROW = 10.0, 1e-4
+
+
+class Constraints(NamedTuple):
+    """What a partition must respect besides k.
+
+    Attributes
+    ----------
+    strata : int64[n] or None
+        Groups never cross them.
+    units : int64[n] or None
+        k counts different ones.
+    together : bool
+        Whether equal records are never separated.
+    demands : tuple of Demand
+        On sensitive attributes of the whole table, in every group.
+    """
+
+    strata: Array | None = None
+    units: Array | None = None
+    together: bool = False
+    demands: tuple[Demand, ...] = ()
+
+
+def group(X: Array, plan: Plan, constraints: Constraints, report: Progress = silent) -> Array:
+    """Return labels int64[n] of groups that satisfy the constraints, numbered by first appearance.
+
+    Parameters
+    ----------
+    X : float64[n, d]
+    plan : Plan
+        With a method that is settled.
+    constraints : Constraints
+    report : callable
+    """
+    with _compiling_beside(plan, constraints) as wait:
+        return _grouped(X, plan, constraints, wait, report)
+
+
+def _compiling_beside(plan: Plan, constraints: Constraints) -> AbstractContextManager[Callable[[], None]]:
+    """Have the search under rules compiled by another process, if it is needed and no cache has it yet."""
+    from shoal.kernels.rule_search import search
+    from shoal.partitioning.compiling import beside
+    from shoal.partitioning.enforcement import WAYS
+    from shoal.release.groups.rules import rules_of
+
+    rules = rules_of(constraints.demands) if constraints.demands and not constraints.together else None
+    if rules is None:
+        return nullcontext(lambda: None)
+    grown = plan.enforcement in ("best", "growth") and WAYS["growth"].fits(rules)
+    return beside(search, ["rule-moves", "rule-cuts", "rule-search"], ["rule-growth"] if grown else [])
+
+
+def _grouped(X: Array, plan: Plan, constraints: Constraints, wait: Callable[[], None], report: Progress) -> Array:
+    strata = np.zeros(len(X), np.int64) if constraints.strata is None else constraints.strata
+    labels = np.empty(len(X), np.int64)
+    order = np.argsort(strata, kind="stable")
+    bounds = np.flatnonzero(np.diff(strata[order], prepend=-1, append=-1))
+    count = 0
+    for start, stop in pairwise(bounds):
+        rows = order[start:stop]
+        told = part(report, start / len(X), stop / len(X))
+        units = None if constraints.units is None else np.unique(constraints.units[rows], return_inverse=True)[1]
+        here = X if len(rows) == len(X) else X[rows]
+        shared = _shared(plan, len(rows) / len(X))
+        near = part(told, 0.0, 0.5) if constraints.demands else told
+        own = _one_stratum(here, shared, units, constraints.together, near)
+        if constraints.demands:
+            wait()
+            own = _enforced(here, own, shared, constraints._replace(units=units), rows, part(told, 0.5, 1.0))
+        labels[rows] = own + count
+        count += int(own.max()) + 1
+    return numbered(labels)
+
+
+def patience(n: int) -> float:
+    """Return how many seconds the work on n rows may take if the plan does not say."""
+    return AUTO_SECONDS + AUTO_SECONDS_PER_ROW * n
+
+
+def settled(plan: Plan, n: int, d: int, constraints: Constraints, blocks: int = 1) -> tuple[Plan, str]:
+    """Return the plan with the method that `auto` stands for, its share of the time, and why.
+
+    One method serves all strata: the one for the largest, in the share of the time that its rows are of all. Limits of
+    time and steps are those of the whole table.
+
+    Parameters
+    ----------
+    plan : Plan
+    n, d : int
+        Rows and coordinates.
+    constraints : Constraints
+    blocks : int
+        Partitions that have to share the time, besides that of units.
+    """
+    runs = blocks * (1 if constraints.units is None else 2) * (2 if constraints.demands else 1)
+    limit = None if plan.time_limit is None else plan.time_limit / runs
+    if plan.method != "auto":
+        return plan.model_copy(update={"time_limit": limit}), "the plan asks for it"
+    way = plan.enforcement or "best"
+    if plan.options:
+        resolve("auto", plan.options, plan.refine, plan.time_limit, (n, d), plan.k)  # says why they are refused
+    improved = plan.refine is not None and find_refinement(plan.refine).timed
+    largest = n if constraints.strata is None else int(np.bincount(constraints.strata).max())
+    own = None if limit is None else (limit / 2 if improved else limit) * largest / n
+    choice = choose(largest, d, plan.k, own, patience(n) / runs * largest / n)
+    options = dict(choice.options)
+    if "max_steps" in options:
+        options["max_steps"] = round(options["max_steps"] * n / largest)
+    kept = limit if find(choice.method).timed or improved else None
+    seed = 0 if plan.random_state is None else plan.random_state
+    update = {"method": choice.method, "options": options, "time_limit": kept, "random_state": seed, "enforcement": way}
+    return plan.model_copy(update=update), choice.reason
+
+
+def _shared(plan: Plan, share: float) -> Plan:
+    """Return the plan with the part of its time and steps that a stratum of this share of all rows has."""
+    update: dict[str, Any] = {}
+    if plan.time_limit is not None:
+        update["time_limit"] = plan.time_limit * share
+    if isinstance(plan.options.get("max_steps"), int):
+        update["options"] = {**plan.options, "max_steps": round(plan.options["max_steps"] * share)}
+    return plan.model_copy(update=update) if share < 1 and update else plan
+
+
+def method_in_words(plan: Plan) -> str:
+    """Return the method of a plan with its options, and the refinement."""
+    options = ", ".join(f"{name}={value!r}" for name, value in plan.options.items())
+    words = plan.method + (f" ({options})" if options else "") + (f", then {plan.refine}" if plan.refine else "")
+    if not plan.has_demands:
+        return words
+    way = plan.enforcement or "repair"
+    return f"{words}, then the best way for the models" if way == "best" else f"{words}, then {way} for the models"
+
+
+def _one_stratum(X: Array, plan: Plan, units: Array | None, together: bool, report: Progress) -> Array:
+    if units is None:
+        return _with_equals(X, _partition(X, plan, report), plan.k, None, together)
+    count = int(units.max()) + 1
+    if count < plan.k:
+        raise DataError(
+            f"k counts units: there must be at least {plan.k} in every stratum. Got {count}.",
+            hint="merge strata (small_strata='merge'), or ask for a smaller k.",
+        )
+    if count == len(X):
+        return _with_equals(X, _partition(X, plan, report), plan.k, None, together)
+    # Rows by rows, groups of one person's rows being merged; or person by person: whichever loses less.
+    by_rows = _with_equals(X, _partition(X, plan, part(report, 0.0, 0.5)), plan.k, units, together)
+    sizes = np.bincount(units)
+    means = np.column_stack([np.bincount(units, column) / sizes for column in X.T])
+    whole = _partition(means, plan, part(report, 0.5, 1.0))[units]
+    by_units = _with_equals(X, whole, plan.k, units, together)
+    return by_rows if _error(X, by_rows) <= _error(X, by_units) else by_units
+
+
+def _enforced(X: Array, labels: Array, plan: Plan, constraints: Constraints, rows: Array, report: Progress) -> Array:
+    """Return groups of the records of a stratum that satisfy the models too, by the way that the plan says."""
+    from shoal.partitioning.enforcement import enforce
+    from shoal.partitioning.repair import repair
+    from shoal.release.groups.rules import requirements_of
+
+    units = constraints.units
+    also = None if units is None else (lambda at, own: _few_units(own, units[at], plan.k))
+    required = requirements_of(X, plan.k, constraints.demands, rows=rows, also=also)
+    if constraints.together:
+        return repair(X, labels, plan.k, required, resplit=False, report=report)
+    # The search after a method that draws nothing at random must not make its release another one each time.
+    rng = np.random.default_rng(plan.random_state or 0)
+    way = plan.enforcement or "repair"
+    n_jobs = threads(plan.n_jobs, "anonymize")
+    return enforce(
+        X, plan.k, required, way=way, labels=labels, time_limit=plan.time_limit, rng=rng, n_jobs=n_jobs, report=report
+    )
+
+
+def _few_units(labels: Array, units: Array, k: int) -> Array:
+    """Return bool[m]: which groups have records of fewer than k units."""
+    pairs = np.unique(labels * (int(units.max()) + 1) + units)
+    return np.bincount(pairs // (int(units.max()) + 1), minlength=int(labels.max()) + 1) < k
+
+
+def _partition(X: Array, plan: Plan, report: Progress) -> Array:
+    return partition(
+        X,
+        plan.k,
+        plan.method,
+        refine=plan.refine,
+        time_limit=plan.time_limit,
+        random_state=plan.random_state,
+        n_jobs=plan.n_jobs,
+        progress=report,
+        **plan.options,
+    )
+
+
+def _with_equals(X: Array, labels: Array, k: int, units: Array | None, together: bool) -> Array:
+    """Return the labels with equal records put together, if asked, and groups that fall short merged."""
+
+    def short(found: Array) -> Array:
+        return np.bincount(found) < k if units is None else _few_units(found, units, k)
+
+    if together:
+        labels = _put_equals_together(X, labels)
+    return merged(X, labels, short)
+
+
+def _put_equals_together(X: Array, labels: Array) -> Array:
+    """Give equal records to the group that has most of them, the first one on ties."""
+    kinds = np.unique(X + 0.0, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    groups = int(labels.max()) + 1
+    pairs, counts = np.unique(kinds * groups + labels, return_counts=True)
+    best = np.lexsort((pairs, -counts, pairs // groups))
+    first = best[np.flatnonzero(np.diff((pairs // groups)[best], prepend=-1))]
+    return numbered((pairs % groups)[first][kinds])
+
+
+def merged(X: Array, labels: Array, falls_short: Callable[[Array], Array]) -> Array:
+    """Return the labels after groups that fall short were merged with near ones; see `shoal.partitioning.merging`.
+
+    Parameters
+    ----------
+    X : float64[n, d]
+    labels : int64[n]
+        0 .. m - 1.
+    falls_short : callable
+        Takes labels, returns bool[m]. A single group must not fall short.
+    """
+    return numbered(merge(labels, Nearest(X, labels, falls_short)))
+
+
+def _error(X: Array, labels: Array) -> float:
+    sizes = np.bincount(labels)
+    return sum(float(((x - (np.bincount(labels, x) / sizes)[labels]) ** 2).sum()) for x in X.T)

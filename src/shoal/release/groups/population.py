@@ -1,0 +1,91 @@
+"""A release against the population that its records are from: read, and kept to by merging groups."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shoal.errors import DataError, OptionError, near_names
+from shoal.io import read
+from shoal.privacy.audit import counted
+from shoal.privacy.classes import by_first_row, classes_of
+from shoal.release.groups.grouping import merged
+from shoal.release.publishing import published
+from shoal.tables import frames
+from shoal.tables.columns import typed
+
+if TYPE_CHECKING:
+    from shoal.plan import Plan
+    from shoal.release.groups.blocks import Block
+    from shoal.release.groups.coordinates import Coordinates
+    from shoal.release.preparation import Prepared
+
+Array = np.ndarray[Any, Any]
+
+# What a plan calls a population that is no file.
+IN_MEMORY = "a table in memory"
+
+
+def people_of(plan: Plan, given: Any = None) -> Any:
+    """Return the population that a plan names, or the data frame that was given in its place: a pyarrow.Table.
+
+    What is published must be ranges, as a mean stands for nobody.
+    """
+    if plan.release == "microaggregation":
+        raise OptionError(
+            "Matches in a population are counted for ranges. Got release='microaggregation', which publishes typical "
+            "values.",
+            hint="say release='local-recoding' (--release local-recoding), or 'global-recoding'.",
+        )
+    if plan.stratum or plan.blocks != "joint":
+        raise OptionError(
+            "Matches in a population are counted for all quasi-identifiers together. Got strata or blocks of them.",
+            hint="make the stratum a quasi-identifier, and leave 'blocks' out.",
+        )
+    if given is not None:
+        return frames.to_arrow(given, "the population")
+    return table_of(plan.population or "")
+
+
+def table_of(path: str) -> Any:
+    """Return the table of a file with types, also if it holds text."""
+    source = read(path)
+    table = source.table
+    for at, name in enumerate(table.column_names if source.text else ()):
+        table = table.set_column(at, name, typed(table.column(at), source.decimal, name))
+    return table
+
+
+def check_columns(people: Any, names: list[str]) -> None:
+    """Refuse a population without the quasi-identifiers."""
+    for name in names:
+        if name not in people.column_names:
+            hint = near_names(name, people.column_names, f"it has {len(people.column_names)} columns.")
+            raise OptionError(f"The population must have the quasi-identifier {name!r}. It has none.", hint=hint)
+
+
+def kept_to(block: Block, prepared: Prepared, coordinates: Coordinates) -> Block:
+    """Return a block whose groups match the population as asked, groups that do not being merged with near ones."""
+    import pyarrow as pa
+
+    names = [name for one in prepared.reads for name in one.attribute.columns]
+
+    def short(labels: Array) -> Array:
+        changed, _ = published(
+            prepared.table, prepared.reads, [block._replace(labels=labels)], prepared.weights, prepared.plan.trim
+        )
+        table = pa.table({name: changed[name] for name in names})
+        bad = np.zeros(int(labels.max()) + 1, bool)
+        how: dict[str, Any] = {"text": prepared.text, "decimal": prepared.decimal}
+        for finding in counted(table, prepared.people, names, prepared.plan, **how):
+            offending = np.isin(by_first_row(classes_of(table, names))[0], finding.offending)
+            bad[labels[offending]] = True
+        if len(bad) == 1 and bad[0]:
+            raise DataError(
+                "The population must match the table as asked at least if all records publish the same. It does not.",
+                hint="ask for less, or look whether both tables write their values alike.",
+            )
+        return bad
+
+    return block._replace(labels=merged(coordinates.together(block.attributes), block.labels, short))

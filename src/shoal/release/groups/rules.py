@@ -1,0 +1,173 @@
+"""Demands on sensitive attributes, in the arrays that partitioning takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from shoal.kernels import rules as _rules
+from shoal.partitioning.requirements import FallsShort, Requirements, Tally
+from shoal.privacy.closeness import TCloseness
+from shoal.privacy.demands import Demand, offending
+from shoal.privacy.diversity import (
+    DistinctDiversity,
+    EntropyDiversity,
+    KAnonymity,
+    PSensitive,
+    RecursiveDiversity,
+)
+from shoal.privacy.frequencies import AlphaFrequency, BetaLikeness, DeltaDisclosure, EnhancedBetaLikeness
+from shoal.privacy.model import TOLERANCE, SensitiveModel
+from shoal.privacy.spectrum import Line, Sensitive, Tree
+from shoal.privacy.tally import DemandTally, local
+from shoal.tables.sensitive import grounded
+
+Array = np.ndarray[Any, Any]
+
+RULES: dict[type[SensitiveModel], int] = {
+    KAnonymity: _rules.SIZE,
+    DistinctDiversity: _rules.DISTINCT,
+    PSensitive: _rules.DISTINCT,
+    EntropyDiversity: _rules.ENTROPY,
+    RecursiveDiversity: _rules.RECURSIVE,
+    AlphaFrequency: _rules.ALPHA,
+    DeltaDisclosure: _rules.DELTA,
+    BetaLikeness: _rules.BETA,
+    EnhancedBetaLikeness: _rules.ENHANCED,
+}
+"""Models whose rule does not depend on how far values are from each other."""
+
+
+class _Rule(NamedTuple):
+    """One demand: kind, extra figure, codes, number of values, nodes, figures and links (see `Rules`)."""
+
+    kind: int
+    extra: float
+    codes: Array
+    values: int
+    nodes: int
+    table: Array
+    tree: Array
+
+
+def requirements_of(
+    X: Array, k: int, demands: Sequence[Demand], *, rows: Array | None = None, also: FallsShort | None = None
+) -> Requirements:
+    """Return demands as partitioning takes them.
+
+    Parameters
+    ----------
+    X : float64[n, d]
+        Of one stratum.
+    k : int
+    demands : sequence of Demand
+        On attributes of the whole table; at least one.
+    rows : int64[n] or None
+        The records of the table that X is of; all of them if not given.
+    also : callable or None
+        Returns, for rows of X and their labels, bool[m]: which groups lack something else, such as units. Then there
+        are no rules, as kernels do not know of it.
+    """
+    everyone = np.arange(len(X))
+
+    def falls_short(own: Array, labels: Array) -> Array:
+        bad = (np.bincount(labels) < k) | offending(labels, demands, own if rows is None else rows[own], X[own])
+        return bad if also is None else bad | also(own, labels)
+
+    def tally(labels: Array) -> Tally:
+        return DemandTally(labels, demands, rows, None if also is None else partial(also, everyone))
+
+    return Requirements(rules_of(demands, rows) if also is None else None, falls_short, tally, local(demands))
+
+
+def rules_of(demands: Sequence[Demand], rows: Array | None = None) -> _rules.Rules | None:
+    """Return demands as kernels take them, for some records of the table; None if there is no rule for one of them.
+
+    The limits are closer to what is required than those of the models, so that no model refuses for rounding what a
+    kernel allows.
+    """
+    found = [_rule(demand) for demand in demands]
+    made = [rule for rule in found if rule is not None]
+    if len(made) < len(found):
+        return None
+    limits = [_limit(demand.model) for demand in demands]
+    chosen = [rule.codes if rows is None else rule.codes[rows] for rule in made]
+    tables, trees = [rule.table for rule in made], [rule.tree for rule in made]
+    return _rules.Rules(
+        codes=np.ascontiguousarray(np.stack(chosen), np.int64),
+        kinds=np.array([rule.kind for rule in made]),
+        limits=np.array(limits, float),
+        extras=np.array([rule.extra for rule in made], float),
+        values=np.array([rule.values for rule in made]),
+        nodes=np.array([rule.nodes for rule in made]),
+        starts=np.cumsum([0, *map(len, tables[:-1])]),
+        table=np.concatenate(tables),
+        links=np.cumsum([0, *map(len, trees[:-1])]),
+        tree=np.concatenate(trees),
+    )
+
+
+def _limit(model: SensitiveModel) -> float:
+    if isinstance(model, RecursiveDiversity):
+        return float(np.nextafter(model.c, 0.0))
+    slack = 0.5 * TOLERANCE * max(1.0, abs(model.required))
+    return model.required - slack if model.rising else model.required + slack
+
+
+def _rule(demand: Demand) -> _Rule | None:
+    """Return one demand as arrays, None if there is no rule for it."""
+    model, sensitive = demand
+    whole = np.bincount(sensitive.codes[sensitive.codes >= 0], minlength=sensitive.values)
+    absent = int((sensitive.codes < 0).sum())
+    extra = float(getattr(model, "l", getattr(model, "beta", 0.0)))
+    nothing = np.empty(0), np.empty(0, np.int64)
+    if isinstance(model, TCloseness):
+        ground = grounded(sensitive.ground, sensitive.values, model.ground)
+        if isinstance(ground, Line) and len(whole):
+            return _on_a_line(sensitive, whole, absent, ground)
+        if isinstance(ground, Tree):
+            return _in_a_tree(sensitive, whole, absent, ground)
+        return _compared(_rules.EQUAL, extra, sensitive, whole, absent)
+    rule = RULES.get(type(model))
+    if rule is None:
+        return None
+    if rule in (_rules.DELTA, _rules.BETA, _rules.ENHANCED):
+        return _compared(rule, extra, sensitive, whole, absent)
+    return _Rule(rule, extra, sensitive.codes, len(whole), 0, *nothing)
+
+
+def _with_missing(sensitive: Sensitive, whole: Array, absent: int) -> tuple[Array, Array]:
+    """Return codes and shares in which missing is one more value, the last one."""
+    counts = np.append(whole, absent)
+    return np.where(sensitive.codes < 0, len(whole), sensitive.codes), counts / max(1, counts.sum())
+
+
+def _compared(rule: int, extra: float, sensitive: Sensitive, whole: Array, absent: int) -> _Rule:
+    codes, shares = _with_missing(sensitive, whole, absent)
+    return _Rule(rule, extra, codes, int(np.count_nonzero(shares)), 0, shares, np.empty(0, np.int64))
+
+
+def _on_a_line(sensitive: Sensitive, whole: Array, absent: int, line: Line) -> _Rule:
+    reached = np.cumsum(whole) / max(1, whole.sum())
+    areas = np.concatenate(([0.0], np.cumsum(reached[:-1] * np.diff(line.positions))))
+    shares = whole / max(1, whole.sum())
+    apart = np.abs(line.positions - line.positions[np.searchsorted(reached, 0.5)])
+    figures = [absent / len(sensitive.codes), float(shares @ line.positions), float(shares @ apart)]
+    table = np.concatenate([line.positions, reached, areas, apart, figures])
+    return _Rule(_rules.LINE, 0.0, sensitive.codes, len(whole), 0, table, np.empty(0, np.int64))
+
+
+def _in_a_tree(sensitive: Sensitive, whole: Array, absent: int, tree: Tree) -> _Rule:
+    """Missing is one more node, far from all others."""
+    codes, shares = _with_missing(sensitive, whole, absent)
+    parents, leaves = np.append(tree.parents, -1), np.append(tree.leaves, len(tree.parents))
+    weights = np.append(np.where(tree.parents < 0, 0.0, tree.heights[tree.parents] - tree.heights), 1.0)
+    below = np.bincount(leaves, shares, len(parents))
+    for node in range(len(parents) - 1, -1, -1):
+        if parents[node] >= 0:
+            below[parents[node]] += below[node]
+    table = np.concatenate([weights, below, [float(weights @ below)]])
+    return _Rule(_rules.TREE, 0.0, codes, len(shares), len(parents), table, np.concatenate([parents, leaves]))

@@ -1,0 +1,101 @@
+"""Whose rows they are, and strata: what the partition of a table must respect, small strata being put together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shoal.errors import DataError, OptionError
+from shoal.privacy.classes import classes_of, codes_of
+from shoal.release.groups.grouping import Constraints
+
+if TYPE_CHECKING:
+    from shoal.plan import Plan
+
+Array = np.ndarray[Any, Any]
+
+TOGETHER = " + "
+NO_VALUE = "no value"
+
+
+def constraints_of(table: Any, plan: Plan) -> tuple[Constraints, list[str], dict[str, Any]]:
+    """Return what the partition must respect, the names of the strata, and their columns where strata were merged."""
+    units = None if plan.unit is None else units_of(table.column(plan.unit), plan)
+    together = plan.release == "global-recoding"
+    if not plan.stratum:
+        return Constraints(None, units, together), [], {}
+    names = list(plan.stratum)
+    strata = classes_of(table, names)
+    changed: dict[str, Any] = {}
+    sizes = _sizes(strata, units)
+    if sizes.min() < plan.k:
+        if plan.small_strata == "error":
+            what = "rows" if units is None else f"different values of {plan.unit!r}"
+            small = int((sizes < plan.k).sum())
+            raise DataError(
+                f"Every stratum must have at least {plan.k} {what}. Got {small} of {len(sizes)} strata with fewer.",
+                hint="small_strata='merge' puts the small ones together; or leave the stratum out.",
+            )
+        strata, changed = merged_strata(table, names, strata, plan.k, units)
+    return Constraints(strata, units, together), names, changed
+
+
+def units_of(column: Any, plan: Plan) -> Array:
+    """Return int64[n]: whose row it is, which must be known, of enough different units."""
+    if column.null_count:
+        raise DataError(f"The unit {plan.unit!r} must be known for every row. Got {column.null_count} missing.")
+    units = codes_of(column)
+    different = len(np.unique(units))
+    if different < plan.k:
+        raise OptionError(f"k counts units: there must be at least {plan.k} different ones. Got {different}.")
+    return units
+
+
+def _sizes(strata: Array, units: Array | None) -> Array:
+    """Return the number of rows of each stratum, or of different units."""
+    if units is None:
+        return np.bincount(strata)
+    return np.bincount(np.unique(np.column_stack([strata, units]), axis=0)[:, 0])
+
+
+def merged_strata(
+    table: Any, names: list[str], strata: Array, k: int, units: Array | None = None
+) -> tuple[Array, dict[str, Any]]:
+    """Put strata of fewer than k rows (units) together, with the smallest other ones if they are still too few.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        With at least k rows (units).
+    names : list of str
+        The columns of the strata.
+    strata : int64[n]
+    k : int
+    units : int64[n] or None
+
+    Returns
+    -------
+    strata : int64[n]
+    changed : {name: pyarrow.ChunkedArray}
+        The columns to be published: the rows of merged strata name all of them, as text.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    sizes = _sizes(strata, units)
+    order = np.argsort(sizes, kind="stable")
+    together = int((sizes < k).sum())
+    gone = np.isin(strata, order[:together])
+    while (gone.sum() if units is None else len(np.unique(units[gone]))) < k:
+        together += 1
+        gone = np.isin(strata, order[:together])
+    new = np.where(gone, strata.max() + 1, strata)
+    changed = {}
+    for name in names:
+        words = pc.cast(table.column(name), pa.string())
+        inside = pc.unique(words.filter(pa.array(gone))).to_pylist()
+        if len(inside) > 1:
+            said = TOGETHER.join(sorted(NO_VALUE if word is None else word for word in inside))
+            changed[name] = pc.if_else(pa.array(gone), said, words)
+    return np.unique(new, return_inverse=True)[1].astype(np.int64), changed

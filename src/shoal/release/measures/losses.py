@@ -1,0 +1,49 @@
+"""What is lost when records are replaced by the means of their groups, attribute by attribute, with weights."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from shoal.release.groups.coordinates import Coordinates
+
+Array = np.ndarray[Any, Any]
+
+
+class Losses(NamedTuple):
+    """SSE / SST, of all coordinates together and of each attribute."""
+
+    total: float
+    by_attribute: Mapping[str, float]
+
+
+def losses(coordinates: Coordinates, labels: dict[str, Array], weights: Array | None) -> Losses:
+    """Return the losses of embedded attributes; in the total they count by their importance.
+
+    Parameters
+    ----------
+    coordinates : Coordinates
+    labels : {name: int64[n]}
+        The partition that each attribute was grouped by.
+    weights : float64[n] or None
+    """
+    error, total, by = 0.0, 0.0, {}
+    for name, part in coordinates.parts.items():
+        everybody = np.zeros(len(part), np.int64)
+        own = sum(_squared_error(column, labels[name], weights) for column in part.T)
+        whole = sum(_squared_error(column, everybody, weights) for column in part.T)
+        by[name] = min(1.0, own / whole) if whole > 0 else 0.0
+        error += coordinates.importance[name] * own
+        total += coordinates.importance[name] * whole
+    return Losses(min(1.0, error / total) if total > 0 else 0.0, MappingProxyType(by))
+
+
+def _squared_error(x: Array, labels: Array, weights: Array | None) -> float:
+    amounts = np.bincount(labels, weights)
+    sums = np.bincount(labels, x if weights is None else weights * x)
+    means = np.divide(sums, amounts, out=np.zeros_like(sums), where=amounts > 0)
+    squares = (x - means[labels]) ** 2
+    return float(squares.sum() if weights is None else (weights * squares).sum())

@@ -1,0 +1,171 @@
+"""The units in which recoding schemes measure what is left of a table, for releases of every form.
+
+They look at the groups: how large they are, and how wide in each attribute. What a group publishes does not matter to
+them, but for two things that publish nothing: an attribute that is suppressed costs 1 in every record, as the top of a
+hierarchy does, and so does every attribute of a record that was removed with its cell. Removed records belong to the
+table that sizes and ranges of groups are measured against, and each costs C_DM the size of the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import fsum
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import numpy as np
+
+from shoal.measure.utility import certainty_penalty, total_information_loss
+from shoal.release.groups.blocks import Block, joint
+from shoal.release.groups.cells import Cells
+from shoal.tables.schema import Read
+from shoal.tables.values import Codes, Numbers
+
+if TYPE_CHECKING:
+    from shoal.tables.hierarchy import Hierarchy
+
+Array = np.ndarray[Any, Any]
+
+
+class Utility(NamedTuple):
+    """What is left, in the units of recoding schemes; all of them are costs, less is better.
+
+    Attributes
+    ----------
+    discernability : int
+        C_DM: the sum of squared sizes of groups.
+    average_group_size : float
+        C_AVG: the average size of groups over k, at best 1.
+    certainty_penalty : float or None
+        NCP for a record and an attribute, from 0 to 1 (GCP); attributes count by their importance.
+    certainty_penalty_total : float or None
+        Its sum over records and attributes.
+    total_information_loss : float or None
+        Total-IL for a record and an attribute, from 0 to 1.
+    by_attribute : {name: float}
+        NCP of each attribute for a record.
+    left_out : names
+        Places, which have neither a range nor a hierarchy. None of the penalties is known if there is nothing else.
+    """
+
+    discernability: int
+    average_group_size: float
+    certainty_penalty: float | None
+    certainty_penalty_total: float | None
+    total_information_loss: float | None
+    by_attribute: Mapping[str, float]
+    left_out: tuple[str, ...]
+
+    def plain(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return {**self._asdict(), "by_attribute": dict(self.by_attribute), "left_out": list(self.left_out)}
+
+
+def utility_of(reads: Sequence[Read], blocks: Sequence[Block], k: int, cells: Cells | None = None) -> Utility:
+    """Return the units of the groups of records.
+
+    Parameters
+    ----------
+    reads : the quasi-identifiers with their values, of the records that are published
+    blocks : blocks of attributes with their groups; the sizes are those of all of them together
+    k : int
+    cells : Cells or None
+        Those of a strongly-safe release, which know what was removed.
+    """
+    sizes = np.bincount(joint(blocks))
+    removed = 0 if cells is None else cells.removed
+    n = int(sizes.sum()) + removed
+    measured = [read for read in reads if read.attribute.kind != "place"]
+    wide = {read.attribute.name: 1.0 for read in measured if read.attribute.representative == "suppression"}
+    by, high = dict(wide), dict(wide)
+    for block in blocks:
+        own = [r for r in measured if r.attribute.name in block.attributes and r.attribute.name not in wide]
+        for name, cost in _costs(certainty_penalty, own, block.labels, cells).items():
+            # Both units are the same for numbers.
+            by[name] = high[name] = (cost + removed) / n
+        words = [read for read in own if read.attribute.kind in ("nominal", "boolean", "hierarchical")]
+        for name, cost in _costs(total_information_loss, words, block.labels, cells).items():
+            high[name] = (cost + removed) / n
+    importance = {read.attribute.name: read.attribute.importance for read in measured}
+    weight = fsum(importance.values())
+    return Utility(
+        discernability=int((sizes**2).sum()) + removed * n,
+        average_group_size=n / len(sizes) / k,
+        certainty_penalty=_average(by, importance),
+        certainty_penalty_total=None if not measured else n * weight * (_average(by, importance) or 0.0),
+        total_information_loss=_average(high, importance),
+        by_attribute=MappingProxyType({name: by[name] for name in importance}),
+        left_out=tuple(read.attribute.name for read in reads if read.attribute.kind == "place"),
+    )
+
+
+def _costs(unit: Any, reads: Sequence[Read], labels: Array, cells: Cells | None) -> dict[str, float]:
+    """Return what each attribute costs in one of the units, in all published records together."""
+    trees = {read.attribute.name: read.attribute.hierarchy for read in reads if read.attribute.hierarchy is not None}
+    if cells is None or cells.rows is None:
+        return _sums(unit, reads, labels, trees)
+    # Ranges, and numbers of values, are those of all records: the removed ones take part, each in a group of its own,
+    # in which it costs nothing. Trees are whole anyway.
+    by_tree = _sums(unit, [read for read in reads if read.attribute.name in trees], labels, trees)
+    names = {read.attribute.name for read in reads} - set(trees)
+    everybody = np.arange(len(labels), len(labels) + len(cells.everybody[0].values.missing))
+    everybody[cells.rows] = labels
+    return by_tree | _sums(unit, [read for read in cells.everybody if read.attribute.name in names], everybody, {})
+
+
+def _sums(unit: Any, reads: Sequence[Read], labels: Array, trees: dict[str, Hierarchy]) -> dict[str, float]:
+    if not reads:
+        return {}
+    columns = {read.attribute.name: _column(read) for read in reads}
+    return dict(unit(columns, labels, hierarchies=trees).by_attribute)
+
+
+def _column(read: Read) -> Any:
+    """Return the values of an attribute as the measures read them: numbers, or words."""
+    import pyarrow as pa
+
+    values = cast(Codes | Numbers, read.values)
+    if isinstance(values, Codes) and read.attribute.kind != "ordinal":
+        codes = pa.array(values.codes.astype(np.int32), mask=values.missing)
+        return pa.DictionaryArray.from_arrays(codes, pa.array(values.levels, pa.string()))
+    numbers = values.values if isinstance(values, Numbers) else np.where(values.missing, np.nan, values.codes)
+    # Below 1 by a power of two, which rounds nothing: whole numbers of any size would be taken for identifiers.
+    return np.ldexp(numbers, -int(np.frexp(np.nanmax(np.abs(numbers), initial=0.0))[1]))
+
+
+def _average(by: dict[str, float], importance: dict[str, float]) -> float | None:
+    weight = fsum(importance.values())
+    if not importance:
+        return None
+    return min(1.0, fsum(importance[name] * cost for name, cost in by.items()) / weight) if weight else 0.0
+
+
+def sentences(found: Utility, removed: int = 0) -> list[tuple[str, str, str]]:
+    """Return each unit with its figure and a sentence that says what it is."""
+    apart = f", {' and '.join(found.left_out)} left out" if found.left_out else ""
+    gone = "; a removed record counts as suppressed" if removed else ""
+    told = [
+        (
+            "NCP",
+            found.certainty_penalty,
+            f"How wide groups are: the share of the whole range, or of all values, that a record is lost in, on "
+            f"average over the quasi-identifiers{apart}{gone}.",
+        ),
+        (
+            "Total-IL",
+            found.total_information_loss,
+            "The same, with the levels of a hierarchy in place of the values below them; without one, values that "
+            "differ are lost.",
+        ),
+    ]
+    shown = [(name, f"{100 * value:.1f}\N{NO-BREAK SPACE}%", words) for name, value, words in told if value is not None]
+    sanction = ", and each removed record costs the size of the table" if removed else ""
+    shown.append(("C_AVG", f"{found.average_group_size:.2f}", "The average size of groups over k; 1 is the best."))
+    shown.append(
+        (
+            "C_DM",
+            f"{found.discernability:,}",
+            f"The sum of squared sizes of groups{sanction}: to be compared for the same table and k only.",
+        )
+    )
+    return shown

@@ -1,0 +1,121 @@
+"""From file to file: check the targets, read, prepare, group, write beside, read again, verify, rename; then documents.
+
+Python, the command line and every other shell run these steps; what they show meanwhile is in their hooks.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from shoal.errors import OptionError
+from shoal.io import Source
+from shoal.plan import Plan
+from shoal.progress import Progress, part, throttled
+from shoal.release.files import write_release
+from shoal.release.hooks import Hooks
+from shoal.release.job import Job, Target
+from shoal.release.preparation import Prepared, prepare
+from shoal.release.run import carry_out
+
+if TYPE_CHECKING:
+    from shoal.release.release import Release
+
+
+def anonymize_file(
+    source: Target | Source,
+    output: Target | None = None,
+    plan: Plan | None = None,
+    *,
+    manifest: Target | None = None,
+    report: Target | None = None,
+    force: bool = False,
+    progress: Progress | None = None,
+    name_of_table: str | None = None,
+    **fields: Any,
+) -> Release:
+    """Anonymise a file or a table of a database, and write the release.
+
+    Parameters
+    ----------
+    source : path, address or Source
+        See :func:`shoal.io.read`.
+    output : path, address or None
+        Where the release goes, see :func:`shoal.io.write`. None: nowhere, it is only returned.
+    plan : Plan or None
+        In place of `fields`, which are those of :class:`shoal.Plan`.
+    manifest, report : path or None
+        Where to write them.
+    force : bool
+        Whether what is there is replaced.
+    progress : callable or None
+    name_of_table : str or None
+        Of a database that is written to.
+    **fields
+
+    Returns
+    -------
+    Release
+        Its table is a pyarrow.Table; one that came from CSV holds text, as it is in the file.
+    """
+    if plan is not None and fields:
+        raise OptionError(f"A plan says everything. Got {next(iter(fields))!r} beside it.")
+    plan = Plan.of(**fields) if plan is None else plan
+    job = Job(
+        plan,
+        source,
+        output,
+        manifest,
+        report,
+        writing={} if name_of_table is None else {"name_of_table": name_of_table},
+        force=force,
+    )
+    report_to = throttled(progress)
+    report_to(0.0)
+    release = run(job, _OverallProgress(report_to))
+    report_to(1.0)
+    return release
+
+
+class _OverallProgress(Hooks):
+    """The progress of all steps, as one."""
+
+    SPANS: ClassVar = {"reading": (0.0, 0.1), "grouping": (0.1, 0.8), "writing": (0.8, 1.0)}
+
+    def __init__(self, report: Progress) -> None:
+        self.report = report
+
+    def on_step(self, step: str) -> Progress:
+        return part(self.report, *self.SPANS[step])
+
+
+def rehearse(job: Job, hooks: Hooks) -> Prepared:
+    """Check the targets, read and prepare the table; write nothing."""
+    job.check_targets(dry_run=True)
+    return _prepared(job, hooks)[1]
+
+
+def run(job: Job, hooks: Hooks) -> Release:
+    """Do a job; return the release, in its place and with all documents if an output was named."""
+    job.check_targets()
+    source, prepared, seconds = _prepared(job, hooks)
+    progress = hooks.on_step("grouping")
+    with hooks.grouping():
+        release = carry_out(prepared, progress=progress)
+    for words in release.warnings[len(prepared.warnings) :]:
+        hooks.on_warning(words)
+    release = replace(release, source=source, timings={"reading": seconds, **release.timings})
+    return write_release(release, job, hooks)
+
+
+def _prepared(job: Job, hooks: Hooks) -> tuple[Source, Prepared, float]:
+    """Return the table, what its plan makes of it, and the seconds that reading took."""
+    start = time.perf_counter()
+    source = job.read(hooks.on_step("reading"))
+    seconds = time.perf_counter() - start
+    prepared = prepare(source.table, job.plan, text=source.text, decimal=source.decimal)
+    hooks.on_prepared(source, prepared)
+    for words in prepared.warnings:
+        hooks.on_warning(words)
+    return source, prepared, seconds

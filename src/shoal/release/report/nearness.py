@@ -1,0 +1,63 @@
+"""How far a release is from the best possible at most, in words."""
+
+from __future__ import annotations
+
+from math import ceil, floor, isinf, log10
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from shoal.release.release import Release
+
+
+def in_short(release: Release) -> str:
+    """Return how far from the best possible a release is, in a few words; nothing if nobody asked."""
+    gap = release.gap
+    if release.plan.bound == "none":
+        return ""
+    if gap is None:
+        return "not known with weights" if release.plan.weight else "not known: the table is too large for the time"
+    if isinf(gap):
+        return "not known: the bound is 0"
+    return "none: proven to be the best possible" if gap == 0 else f"at most {at_most(gap)} above the best possible"
+
+
+def rough(release: Release) -> bool:
+    """Return whether a better bound is likely to be had."""
+    return release.plan.bound == "quick" and release.gap is not None and release.gap > 0
+
+
+def in_full(release: Release) -> str:
+    """Return the same in sentences, with what it means."""
+    plan, gap, bound = release.plan, release.gap, release.lower_bound
+    if plan.bound == "none":
+        return ""
+    if gap is None or bound is None:
+        if plan.weight:
+            return "How far this is from the best possible is not known: there is no bound on a loss with weights."
+        return (
+            "How far this is from the best possible is not known: the table is too large for a bound in the time "
+            "(a longer time_limit would allow for one)."
+        )
+    if gap == 0:
+        return f"This is proven to be the best possible: no other groups of at least {plan.k} records lose less."
+    if isinf(gap):
+        words = "How far this is from the best possible is not known: the bound that was computed is 0."
+    else:
+        words = (
+            f"This is at most {at_most(gap)} above the best possible: it is proven that groups of at least {plan.k} "
+            f"records, however they are made, lose {100 * bound:.4g}\N{NO-BREAK SPACE}% or more."
+        )
+    if not rough(release):
+        return words
+    return (
+        f"{words} The bound is a rough one, and the groups are likely to be much nearer to the best possible than it "
+        "says; bound: lp (--bound lp) looks for a better one."
+    )
+
+
+def at_most(fraction: float) -> str:
+    """Return a fraction in per cent with three digits, rounded up, at most three of them decimal."""
+    percent = 100 * fraction
+    digits = min(3, max(0, 2 - floor(log10(percent)))) if percent > 0 else 0
+    rounded = ceil(percent * 10**digits - 1e-6) / 10**digits
+    return f"{rounded:,.{digits}f}\N{NO-BREAK SPACE}%"

@@ -1,0 +1,155 @@
+"""How groups and attributes lie to each other: sizes of groups, correlations, principal axes.
+
+See :mod:`shoal.release.report.evidence` for what these may show of the originals.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+__all__ = ["ENOUGH", "Axes", "Correlations", "Related", "Sizes", "axes_of", "correlations_of", "sizes_of"]
+
+Array = np.ndarray[Any, Any]
+Pair = tuple[float, float]
+
+ENOUGH = 10  # times k records, for a statistic of the originals
+_BARS = 30
+_POINTS = 3000  # groups that are drawn
+_SAMPLE = 20_000  # records that the principal axes are computed from
+_CHUNK = 65_536
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How many groups have which number of records."""
+
+    groups: int
+    smallest: int
+    median: float
+    largest: int
+    bars: tuple[tuple[int, int, int], ...]  # from size, to size, number of groups
+
+
+@dataclass(frozen=True)
+class Correlations:
+    """Pearson's correlations over the records that have both values, to two decimals; None: not given."""
+
+    names: tuple[str, ...]
+    before: tuple[tuple[float | None, ...], ...]
+    after: tuple[tuple[float | None, ...], ...]
+
+
+@dataclass(frozen=True)
+class Axes:
+    """Means of groups on the first two principal axes of the coordinates that the groups were made on."""
+
+    points: tuple[tuple[float, float, int], ...]  # on axis 1, on axis 2, number of records
+    groups: int  # of which at most 3000 are drawn
+    shares: Pair  # of the variance
+
+
+class Related(NamedTuple):
+    """An attribute that has correlations."""
+
+    name: str
+    before: Array  # float64[n] with NaN or int64[n] with -1 where missing
+    after: Array  # likewise; -1.0 where missing if `before` is int64
+    bounds: Pair
+
+
+def correlations_of(related: list[Related], k: int) -> Correlations:
+    """Return the correlations of every two of the attributes, before and after."""
+    before = _matrix([(one.before, one) for one in related], k)
+    after = _matrix([(one.after, one) for one in related], k)
+    return Correlations(tuple(one.name for one in related), before, after)
+
+
+def _matrix(columns: list[tuple[Array, Related]], k: int) -> tuple[tuple[float | None, ...], ...]:
+    d = len(columns)
+    n, first, second, product = (np.zeros((d, d)) for _ in range(4))
+    for start in range(0, len(columns[0][0]), _CHUNK):
+        values = np.stack([_scaled(column[start : start + _CHUNK], one) for column, one in columns])
+        there = ~np.isnan(values)
+        np.copyto(values, 0.0, where=~there)
+        present = there.astype(np.float64)
+        n += present @ present.T
+        first += values @ present.T
+        second += (values * values) @ present.T
+        product += values @ values.T
+    spread = n * second - first * first
+    # The scaled values lie in [-1, 1]: what is left below this is rounding.
+    spread = np.where((spread > 1e-12 * n * n) & (n >= ENOUGH * k), spread, np.nan)
+    table = np.clip((n * product - first * first.T) / np.sqrt(spread * spread.T), -1.0, 1.0).round(2) + 0.0
+    return tuple(tuple(None if math.isnan(r) else r for r in row) for row in table.tolist())
+
+
+def _scaled(values: Array, one: Related) -> Array:
+    """Return the values clipped to what was published, and that range as [-1, 1]; NaN where missing."""
+    low, high = one.bounds
+    scaled = (np.clip(values, low, high) - (low + high) / 2) * (2 / (high - low) if high > low else 1.0)
+    return np.asarray(scaled) if one.before.dtype.kind == "f" else np.where(values < 0, np.nan, scaled)
+
+
+def sizes_of(sizes: Array) -> Sizes:
+    """Return how often each size of a group occurs, in at most 30 classes."""
+    found, counts = np.unique(sizes, return_counts=True)
+    if len(found) <= _BARS:
+        bars = tuple((size, size, count) for size, count in zip(found.tolist(), counts.tolist(), strict=True))
+    else:
+        step = math.ceil((int(found[-1]) - int(found[0]) + 1) / _BARS)
+        place = (found - found[0]) // step
+        total = np.bincount(place, weights=counts).astype(np.int64).tolist()
+        starts = [int(found[0]) + step * i for i in range(len(total))]
+        bars = tuple((start, start + step - 1, count) for start, count in zip(starts, total, strict=True))
+    return Sizes(len(sizes), int(found[0]), float(np.median(sizes)), int(found[-1]), bars)
+
+
+def axes_of(X: Array, labels: Array, sizes: Array, k: int) -> Axes | None:
+    """Return the groups of at least k records on the principal axes, at most 3000 of them, always the same.
+
+    Coordinates beyond the k-th smallest and the k-th largest of a fixed sample count as these, so that a record
+    which is alone far out is not seen to be there: its group stays in the picture of the others.
+    """
+    drawn = np.flatnonzero(sizes >= k)
+    groups = len(drawn)
+    sample = X[:: max(1, len(X) * max(1, X.shape[1] // 100) // _SAMPLE)]
+    if X.shape[1] == 0 or groups == 0 or len(sample) < k:
+        return None
+    if groups > _POINTS:
+        drawn = np.sort(np.random.default_rng(0).choice(drawn, _POINTS, replace=False))
+    ends = np.partition(sample, (k - 1, len(sample) - k), axis=0)
+    low, high = np.minimum(ends[k - 1], ends[-k]), np.maximum(ends[k - 1], ends[-k])
+    sample = np.clip(sample, low, high)
+    centre = sample.mean(axis=0)
+    axes, shares = _principal(sample - centre)
+    position = np.full(len(sizes), -1)
+    position[drawn] = np.arange(len(drawn))
+    rows = np.flatnonzero(position[labels] >= 0)
+    on_axes = (np.clip(X[rows], low, high) - centre) @ axes
+    group = position[labels[rows]]
+    means = [np.bincount(group, on_axes[:, a], len(drawn)) / sizes[drawn] for a in (0, 1)]
+    points = zip(*(np.round(mean, 3).tolist() for mean in means), sizes[drawn].tolist(), strict=True)
+    return Axes(tuple((x + 0.0, y + 0.0, size) for x, y, size in points), groups, shares)
+
+
+def _principal(centred: Array) -> tuple[Array, Pair]:
+    """Return the first two principal axes, float64[d, 2], and their shares of the variance."""
+    n, d = centred.shape
+    wide = d > n
+    values, vectors = np.linalg.eigh(centred @ centred.T if wide else centred.T @ centred)
+    axes = np.zeros((d, 2))
+    shares = [0.0, 0.0]
+    total = float(values.clip(min=0).sum())
+    for a in range(min(2, len(values))):
+        if total == 0 or values[-1 - a] <= 1e-12 * values[-1]:
+            break
+        axis = centred.T @ vectors[:, -1 - a] if wide else vectors[:, -1 - a]
+        # Either direction is right; this one is always the same.
+        axis = axis * math.copysign(1.0, axis[np.abs(axis).argmax()]) / np.linalg.norm(axis)
+        axes[:, a] = axis
+        shares[a] = round(float(values[-1 - a]) / total, 3)
+    return axes, (shares[0], shares[1])

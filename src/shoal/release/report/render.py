@@ -1,0 +1,282 @@
+"""The report: one HTML file that says what was done to a table, why it is safe, and what it cost.
+
+:func:`render` knows nothing of tables, plans or releases: it is given :class:`Facts`, which are plain values,
+and gives back text. Nothing in it needs a network, a script or a font.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from shoal.release.report import drawings
+from shoal.release.report.evidence import Evidence, Frequencies, Histogram
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+__all__ = ["Check", "Column", "DemandFacts", "Facts", "File", "render"]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the table that came in, and what became of it."""
+
+    name: str
+    role: str  # "identifier" "quasi-identifier" "sensitive" "other" "weight" "unit" "stratum"
+    kind: str = ""
+    published: str = ""  # "mean", "mode", "interval", ...; "unchanged"; "" for not published
+    importance: float | None = None
+    note: str = ""  # such as "inferred"
+
+
+@dataclass(frozen=True)
+class Check:
+    """One check of the published table."""
+
+    name: str
+    passed: bool
+    words: str = ""
+
+
+@dataclass(frozen=True)
+class File:
+    """What was read or written."""
+
+    name: str
+    rows: int | None = None
+    sha256: str | None = None
+
+
+@dataclass(frozen=True)
+class DemandFacts:
+    """A demand on a sensitive attribute, what holds of it, and the group that is nearest to falling short."""
+
+    attribute: str
+    short: str  # such as "l = 3 (distinct)"
+    words: str  # what it means, a paragraph
+    held: str  # what was found
+    size: int = 0  # records of the worst group
+    bars: tuple[tuple[str, float, float], ...] = ()  # value; table and worst group, as parts of the longest bar
+    ordered: bool = False  # whether the bars are parts of an order, lowest first
+
+
+@dataclass(frozen=True)
+class Facts:
+    """All that a report says. No cell value belongs in here, published or not."""
+
+    title: str
+    created: str  # an ISO time
+    version: str  # of Shoal
+    n_in: int
+    n_out: int
+    k: int  # wanted
+    k_held: int  # by records, over all quasi-identifiers together
+    n_groups: int
+    method: str
+    columns: tuple[Column, ...]
+    checks: tuple[Check, ...]  # of the audit; none: it has not been run
+    why: str = ""  # why this method, a sentence
+    k_units: int | None = None  # the same by distinct units, where they were counted
+    unit: str | None = None  # the name of their column
+    k_blocks: int | None = None  # what holds within each block of attributes, if they were grouped in blocks
+    loss: float | None = None  # SSE / SST, 0 to 1
+    gap: str = ""  # how far from the best possible, in a few words
+    nearness: str = ""  # the same in sentences
+    loss_by_attribute: tuple[tuple[str, float], ...] = ()
+    utility: tuple[tuple[str, str, str], ...] = ()  # units of recoding schemes: name, figure, what it says
+    by_cells: bool = False  # whether records were put together by cells that do not depend on the data
+    removed: str = ""  # the share of the records that were removed with their cells, a sentence
+    dropped: tuple[str, ...] = ()  # sentences: which rows and columns were left out, and why
+    demands: tuple[DemandFacts, ...] = ()  # on sensitive attributes
+    missing_rule: str = ""  # a sentence
+    missing: tuple[tuple[str, int], ...] = ()  # the number of missing values of columns that have some
+    notes: tuple[str, ...] = ()  # sentences on strata, units, weights, blocks, shuffling
+    warnings: tuple[str, ...] = ()  # what weakens the protection
+    by_clock: bool = False  # whether the clock may have ended a search
+    plan: str = ""  # YAML
+    python: str = ""
+    command: str = ""
+    source: File | None = None
+    output: File | None = None
+    timings: tuple[tuple[str, float], ...] = ()  # what, seconds
+    versions: tuple[tuple[str, str], ...] = ()  # package, version
+    evidence: Evidence | None = None
+
+
+@dataclass(frozen=True)
+class _Verdict:
+    state: Literal["good", "limited", "bad"]
+    head: str
+    detail: str
+
+
+def render(facts: Facts) -> str:
+    """Return the report as one HTML page.
+
+    Parameters
+    ----------
+    facts : Facts
+        What the report says.
+
+    Returns
+    -------
+    str
+        The same facts give the same text.
+    """
+    evidence = facts.evidence
+    return (
+        _environment()
+        .get_template("report.html")
+        .render(
+            f=facts,
+            e=evidence,
+            verdict=_verdict(facts),
+            quasi=[column for column in facts.columns if column.role == "quasi-identifier"],
+            identifiers=[column for column in facts.columns if column.role == "identifier"],
+            sensitive=[column.name for column in facts.columns if column.role == "sensitive" and column.published],
+            undemanded=_without_demand(facts),
+            unchanged=[column.name for column in facts.columns if column.published == "unchanged"],
+            attributes=_attributes(evidence),
+            moved=_moved(evidence),
+            missing=[(name, _at_least(count, facts.k)) for name, count in facts.missing],
+            draw=drawings,
+        )
+    )
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).with_name("templates")),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(
+        whole=drawings.whole, percent=_percent, seconds=_seconds, names=_names, signed=drawings.signed
+    )
+    return environment
+
+
+def _verdict(facts: Facts) -> _Verdict:
+    failed = [check for check in facts.checks if not check.passed]
+    by_units = facts.k_units is not None
+    held = facts.k_units if facts.k_units is not None else facts.k_held
+    if failed or (held < facts.k and (facts.k_blocks is None or facts.k_blocks < facts.k)):
+        return _Verdict(
+            "bad",
+            "This table does not keep what was asked.",
+            f"k = {facts.k} was wanted, k = {held} was found, and "
+            f"{len(failed)} of {len(facts.checks)} checks failed. It must not be published as it is.",
+        )
+    unit = f" of the unit ‘{facts.unit}’" if facts.unit else ""
+    if by_units:
+        others = f"records of at least {_others(held)}{unit}"
+    else:
+        others = f"at least {_others(held)}"
+    if facts.k_blocks is not None:
+        return _Verdict(
+            "limited" if held < facts.k else "good",
+            f"Within each block of attributes, every record shares its published values with at least "
+            f"{_others(facts.k_blocks)}.",
+            f"Over all quasi-identifiers together k = {held} holds: who knows values of several blocks at once may "
+            f"tell records apart that are alike within each block.",
+        )
+    head = f"Every record shares its published quasi-identifiers with {others}."
+    if not facts.checks:
+        return _Verdict("limited", head, "That is what the method says. The published table has not been audited.")
+    checks = "The check" if len(facts.checks) == 1 else f"All {len(facts.checks)} checks"
+    return _Verdict(
+        "good",
+        head,
+        f"{checks} of the published table passed; k = {facts.k} was wanted, k = {held} holds. Who knows all "
+        f"quasi-identifiers of a person can pick the right record with a chance of at most 1 in {held}.",
+    )
+
+
+def _without_demand(facts: Facts) -> list[str]:
+    """Return the sensitive columns that nothing is demanded of."""
+    demanded = {demand.attribute for demand in facts.demands}
+    return [c.name for c in facts.columns if c.role == "sensitive" and c.published and c.name not in demanded]
+
+
+def _attributes(evidence: Evidence | None) -> list[dict[str, object]]:
+    """Return what the small pictures of distributions need."""
+    if evidence is None:
+        return []
+    shown: list[dict[str, object]] = []
+    for drawn, figures in zip(evidence.distributions, evidence.figures, strict=True):
+        entry: dict[str, object] = {"drawn": drawn, "figures": figures}
+        if isinstance(drawn, Histogram):
+            entry["picture"] = drawings.histogram(drawn) if drawn.edges else None
+        else:
+            entry["rows"] = _rows(drawn)
+        shown.append(entry)
+    return shown
+
+
+def _rows(drawn: Frequencies) -> list[tuple[str, float | None, float, str]]:
+    """Return label, shares of the longest bar before and after, and a class, for each bar."""
+    before = drawn.before
+    rows = [(label, None if before is None else before[i], drawn.after[i], "") for i, label in enumerate(drawn.labels)]
+    if any(drawn.pooled):
+        rows.append(("other values", None if before is None else drawn.pooled[0], drawn.pooled[1], "quiet"))
+    if any(drawn.missing):
+        rows.append(("missing", drawn.missing[0], drawn.missing[1], "quiet"))
+    most = max([1, *(max(old or 0, new) for _, old, new, _ in rows)])
+    return [(label, None if old is None else old / most, new / most, css) for label, old, new, css in rows]
+
+
+def _moved(evidence: Evidence | None) -> dict[str, object] | None:
+    """Return how far correlations moved: on average, and the pairs that moved most."""
+    if evidence is None or evidence.correlations is None:
+        return None
+    table = evidence.correlations
+    change = drawings.change_of(table)
+    pairs = []
+    for i, name in enumerate(table.names):
+        for j in range(i):
+            moved = change[i][j]
+            if moved is not None:
+                pairs.append((table.names[j], name, table.before[i][j], table.after[i][j], moved))
+    if not pairs:
+        return None
+    pairs.sort(key=lambda pair: -abs(pair[-1]))
+    return {"average": sum(abs(pair[-1]) for pair in pairs) / len(pairs), "pairs": pairs[:5], "change": change}
+
+
+def _others(k: int) -> str:
+    return f"{k - 1} other" if k == 2 else f"{k - 1} others"
+
+
+def _at_least(count: int, k: int) -> str:
+    return drawings.whole(count) if count >= k else f"fewer than {k}"
+
+
+def _percent(fraction: float) -> str:
+    percent = 100 * fraction
+    if 0 < percent < 0.1:
+        return "<\N{NO-BREAK SPACE}0.1\N{NO-BREAK SPACE}%"
+    return f"{percent:.1f}\N{NO-BREAK SPACE}%"
+
+
+def _seconds(seconds: float) -> str:
+    if seconds < 1:
+        return f"{1000 * seconds:.0f} ms"
+    if seconds < 120:
+        return f"{seconds:.1f} s"
+    return f"{seconds / 60:.1f} min"
+
+
+def _names(names: Sequence[str], most: int = 12) -> str:
+    """Return names as a list in a sentence."""
+    if len(names) > most:
+        return f"{', '.join(names[:most])} and {len(names) - most} more"
+    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
