@@ -4,8 +4,6 @@ import json
 import subprocess
 import sys
 
-import pytest
-
 import shoal
 from shoal.release import warming
 
@@ -50,7 +48,6 @@ print(json.dumps(found))
 """
 
 
-@pytest.mark.long
 def test_after_warming_up_nothing_is_compiled():
     assert warming.warm_up().failed == ()
     done = subprocess.run([sys.executable, "-c", RUNS], capture_output=True, text=True, check=True)
