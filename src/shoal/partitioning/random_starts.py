@@ -1,9 +1,9 @@
-"""Methods that start at random, and are run several times to keep the best.
+"""Methods that start at random and run several times, to keep the best result.
 
 Source: T = Thaeter (2021), dissertation, 6.1, 6.3 and 6.4.
 
-Every start has random numbers of its own, derived from the seed: the result does not depend on how many of them
-run at the same time.
+Every start has its own random numbers, derived from the seed, so the result does not depend on how many starts run at
+the same time.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from shoal.progress import Progress, silent
 
 Generator = np.random.Generator
 
-# Rounds of ONA, of the ONA that splits its groups, and of the one that splits those.
+# Rounds of ONA, of the nested ONA that splits its groups, and of the one nested in that.
 ONA_ROUNDS = (30, 10, 0)
 LLOYD_ROUNDS = 50
 
@@ -33,10 +33,10 @@ LLOYD_ROUNDS = 50
 def ona(X: Array, k: int, *, rng: Generator, n_init: int = 10, n_jobs: int = 1, report: Progress = silent) -> Array:
     """ONA: from a random partition, reassign records and dissolve groups; split by ONA again (T algorithm 14).
 
-    A run ends with a round that changes nothing, or after 30. Groups that reach 2k are split by ONA of 10
-    rounds, and what grows large in that by a random partition.
+    A run ends with a round that changes nothing, or after 30 rounds. Groups that reach 2k are split by ONA with
+    10 rounds, in which large groups are split by a random partition.
     """
-    return best_of(lambda own: _ona(X, k, own, ONA_ROUNDS), X, rng, n_init, n_jobs, report)
+    return best_of(lambda start: _ona(X, k, start, ONA_ROUNDS), X, rng, n_init, n_jobs, report)
 
 
 def lmas(X: Array, k: int, *, rng: Generator, n_init: int = 10, n_jobs: int = 1, report: Progress = silent) -> Array:
@@ -44,7 +44,7 @@ def lmas(X: Array, k: int, *, rng: Generator, n_init: int = 10, n_jobs: int = 1,
 
     Lloyd ends when nothing changes, or after 50 rounds; large groups are split by MDAV+.
     """
-    return best_of(lambda own: _lmas(X, k, own), X, rng, n_init, n_jobs, report)
+    return best_of(lambda start: _lmas(X, k, start), X, rng, n_init, n_jobs, report)
 
 
 def best_of(
@@ -62,7 +62,7 @@ def best_of(
 
 
 def _ona(X: Array, k: int, rng: Generator, limits: tuple[int, ...]) -> Array:
-    """One run; labels are numbered in the order of the groups at the end."""
+    """Run ONA once; labels are numbered in the final order of the groups."""
     n = len(X)
     count = n // k
     order = rng.permutation(n)
@@ -95,7 +95,7 @@ def _split(work: Work, rng: Generator, limits: tuple[int, ...]) -> None:
 
 
 def _lmas(X: Array, k: int, rng: Generator) -> Array:
-    """One run."""
+    """Run LMaS once."""
     count = len(X) // k
     first = int(rng.integers(len(X)))
     centres = X[draw_centres(X, first, rng.random(count - 1))]

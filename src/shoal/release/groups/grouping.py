@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from shoal.arrays import Array, group_means
 from shoal.errors import DataError
 from shoal.partitioning.choice import choose
 from shoal.partitioning.door import threads
@@ -25,7 +26,6 @@ from shoal.plan import Plan
 from shoal.privacy.demands import Demand
 from shoal.progress import Progress, part, silent
 
-Array = np.ndarray[Any, Any]
 # Seconds that `auto` may take if the plan does not say, as somebody is waiting, and more of them for a row.
 AUTO_SECONDS, AUTO_SECONDS_PER_ROW = 10.0, 1e-4
 
@@ -175,9 +175,7 @@ def _one_stratum(X: Array, plan: Plan, units: Array | None, together: bool, repo
         return _with_equals(X, _partition(X, plan, report), plan.k, None, together)
     # Rows by rows, groups of one person's rows being merged; or person by person: whichever loses less.
     by_rows = _with_equals(X, _partition(X, plan, part(report, 0.0, 0.5)), plan.k, units, together)
-    sizes = np.bincount(units)
-    means = np.column_stack([np.bincount(units, column) / sizes for column in X.T])
-    whole = _partition(means, plan, part(report, 0.5, 1.0))[units]
+    whole = _partition(group_means(X, units), plan, part(report, 0.5, 1.0))[units]
     by_units = _with_equals(X, whole, plan.k, units, together)
     return by_rows if _error(X, by_rows) <= _error(X, by_units) else by_units
 
@@ -258,5 +256,5 @@ def merged(X: Array, labels: Array, falls_short: Callable[[Array], Array]) -> Ar
 
 
 def _error(X: Array, labels: Array) -> float:
-    sizes = np.bincount(labels)
-    return sum(float(((x - (np.bincount(labels, x) / sizes)[labels]) ** 2).sum()) for x in X.T)
+    means = group_means(X, labels)
+    return sum(float(((x - mean[labels]) ** 2).sum()) for x, mean in zip(X.T, means.T, strict=True))
