@@ -27,7 +27,7 @@ def released(people, run):
 def test_a_release_is_verified_with_the_manifest_beside_it(released, run):
     said = run("verify", "out.csv")
     assert "out.csv.manifest.json" in said.stdout
-    assert "SHA-256 of the manifest: holds" in said.stdout
+    assert "SHA-256: matches the manifest" in said.stdout
     (released / "out.csv.manifest.json").rename(released / "m.json")
     assert "k = 4: holds" in run("verify", "out.csv", "--manifest", "m.json").stdout
     facts = json.loads(run("verify", "out.csv", "--manifest", "m.json", "--json").stdout)
@@ -40,7 +40,7 @@ def test_a_file_that_was_changed_is_refused(released, run):
     with open(released / "out.csv", "a") as file:
         file.write("\n")
     said = run("verify", "out.csv", code=1)
-    assert "its SHA-256 is another one" in flat(said)
+    assert "the SHA-256 differs" in flat(said)
     run("verify", "out.csv", *QI, "-k", 4)  # by itself it is still good
 
 
@@ -74,7 +74,7 @@ def test_blocks_are_verified_one_by_one(people, run):
     [
         (("out.csv", "--qi", "agee"), "did you mean 'age'"),
         (("out.csv", "--manifest", "people.csv"), "The manifest people.csv is not JSON"),
-        (("out.csv", "--manifest", "m.json", "--qi", "age"), "The manifest says what the columns are"),
+        (("out.csv", "--manifest", "m.json", "--qi", "age"), "With a manifest, columns and demands"),
         (("nothing.csv",), "Got no such file"),
     ],
 )

@@ -82,7 +82,11 @@ def test_what_is_not_known_is_said(monkeypatch):
     weighted = table(w=RNG.uniform(1, 2, 60))
     for release, short, full in (
         (released(bound="none"), None, None),
-        (released(table=weighted, weight="w"), "not known with weights", "no bound on a loss with weights"),
+        (
+            released(table=weighted, weight="w"),
+            "unknown: there is no bound on a weighted loss",
+            "no bound on a loss with weights",
+        ),
     ):
         assert release.lower_bound is None
         assert release.gap is None

@@ -245,8 +245,8 @@ def test_how_far_from_the_best_possible(page):
     text = Page(render(facts_of(gap="at most 5 % above the best possible", nearness="It is proven."))).text
     assert "of the variation of the quasi-identifiers; at most 5 % above the best possible" in text
     assert "All attributes together lost 12.3 %. It is proven." in text
-    assert "proven to be the best possible" in render(facts_of(gap="none: proven", nearness="x"))
-    assert "not known" not in render(facts_of(gap="not known with weights"))
+    assert "proven to be the best possible" in render(facts_of(gap="0 %: proven", nearness="x"))
+    assert "unknown" not in render(facts_of(gap="unknown: the bound is 0"))
 
 
 def test_a_limit_of_time_is_said_where_it_matters(page):

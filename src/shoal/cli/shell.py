@@ -121,7 +121,7 @@ def reports_errors(command: Callable[P, None]) -> Callable[P, None]:
                 raise typer.Exit(PIPE) from None
             shell.fail(in_words_of_the_command_line(str(error)))
             if shell.done != NOTHING:
-                shell.note(f"Mind that {shell.done}.")
+                shell.note(f"Note: {shell.done}.")
             raise typer.Exit(REFUSED if isinstance(error, DisclosureError) else WRONG) from None
         except KeyboardInterrupt:
             shell.err.print(f"stopped; {shell.done}", style="yellow")
@@ -130,7 +130,7 @@ def reports_errors(command: Callable[P, None]) -> Callable[P, None]:
             _quiet_exit()
             raise typer.Exit(PIPE) from None
         except MemoryError:
-            shell.fail(f"The memory of this machine did not suffice; {shell.done}.")
+            shell.fail(f"Not enough memory; {shell.done}.")
             raise typer.Exit(WRONG) from None
         except typer.Exit:
             raise

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # More columns than this that are passed on by default are not listed one by one.
 MANY = 12
-COMPILING = "The kernels are being compiled for the first time: this takes up to a minute, once."
+COMPILING = "Compiling for first use; this takes some seconds and happens only once."
 
 
 def plain_table(*headers: str, numbers: Sequence[str] = ()) -> Table:
@@ -73,16 +73,16 @@ def schema_table(columns: Sequence[Column], attributes: Sequence[Attribute], *, 
 def schema_notes(columns: Sequence[Column], attributes: Sequence[Attribute], named: bool) -> Iterator[str]:
     """Yield what should be said about a schema."""
     if any(column.inferred for column in columns) or any(attribute.inferred for attribute in attributes):
-        yield "* inferred; --type and the options for roles say otherwise."
+        yield "* inferred; override it with --type or with the options for roles."
     for attribute in attributes:
         if attribute.note:
             yield f"{attribute.name}: {attribute.note}."
     if not named:
         count = sum(column.role == "quasi-identifier" and column.inferred for column in columns)
-        columns_are = "the only column without another role is a quasi-identifier"
+        columns_are = "the only column without another role is treated as a quasi-identifier"
         if count != 1:
-            columns_are = f"all {count} columns without another role are quasi-identifiers"
-        yield f"No --qi was given: {columns_are}."
+            columns_are = f"all {count} columns without another role are treated as quasi-identifiers"
+        yield f"No --qi given: {columns_are}."
 
 
 def summary(release: Release, files: Sequence[str], seconds: float) -> Table:
@@ -109,7 +109,7 @@ def removed(count: int, k: int) -> str:
     """Return how many records a strongly-safe release leaves out."""
     from shoal.release.groups.cells import said_of
 
-    return f"{said_of(count, k)} records of cells with fewer than {k}"
+    return f"{said_of(count, k)} records, because their cells have fewer than {k} records"
 
 
 def held(release: Release) -> Text:
@@ -118,7 +118,7 @@ def held(release: Release) -> Text:
     if len(release.blocks) > 1:
         return Text(f"{plan.k} wanted and held in each of {len(release.blocks)} blocks; {found.k} over all of them")
     if found.k_units is not None:
-        words = f"{plan.k} wanted, {found.k_units} different values of {plan.unit!r} held (rows: {found.k})"
+        words = f"{plan.k} wanted, {found.k_units} held, counting {plan.unit!r} (rows: {found.k})"
     else:
         words = f"{plan.k} wanted, {found.k} held"
     return Text(words, style="green")
@@ -141,7 +141,9 @@ def nearness(release: Release) -> Text:
     from shoal.release.report.nearness import in_short, rough
 
     words = Text(in_short(release).replace("\N{NO-BREAK SPACE}", " "))
-    return words.append("; a rough bound (--bound lp)", style="dim") if rough(release) else words
+    return (
+        words.append("; this bound is rough, --bound lp gives a better one", style="dim") if rough(release) else words
+    )
 
 
 def worst(release: Release, most: int = 3) -> Text:
@@ -150,7 +152,7 @@ def worst(release: Release, most: int = 3) -> Text:
     if len(losses) < 2:
         return Text("")
     told = ", ".join(f"{name} {percent(loss)}" for name, loss in losses[:most])
-    return Text(f"; most: {told}", style="dim")
+    return Text(f"; highest: {told}", style="dim")
 
 
 def percent(fraction: float) -> str:

@@ -39,7 +39,8 @@ EXAMPLES = """
 [dim]Exit code 1: what is wanted does not hold, or the file is not the one that was released.[/dim]
 """
 
-# What may be said of a table without a manifest, as in plans.
+HASH = "SHA-256"
+# Fields of a plan that may be set for a table without a manifest.
 FIELDS = (
     *("sensitive_attributes", "l", "t", "models", "population", "k_map", "presence"),
     *("types", "levels", "hierarchies", "missing_values"),
@@ -73,7 +74,7 @@ def verify(given: Given) -> None:
     source, manifest, fields = given["source"], given["manifest"], given.of("plan")
     names, k = fields.pop("quasi_identifiers", None), fields.pop("k", None)
     if manifest is not None and (names or fields):
-        raise OptionError("The manifest says what the columns are and what holds. Got options for that beside it.")
+        raise OptionError("With a manifest, columns and demands are taken from it. Got options that set them as well.")
     with shows.bars(current()) as bar:
         found = read_input(source, given.of("reading"), bar("reading"))
     if manifest is None and not names and not fields:
@@ -85,7 +86,7 @@ def verify(given: Given) -> None:
 
         audit, checks = verify_source(found, names, k, **fields), []
         if not names:
-            current().note("No --qi was given: all columns without another role are taken for quasi-identifiers.")
+            current().note("No --qi given: all columns without another role are treated as quasi-identifiers.")
     holds = all(passed for _, passed in checks) if checks else audit.holds
     if given["json"]:
         shows.print_json(_facts(found, audit, checks, holds))
@@ -114,7 +115,7 @@ def _against(source: Source, manifest: str, k: int | None) -> tuple[Audit, list[
     said = read_manifest(manifest)
     found = verify_file(source, manifest)
     compared = bool((said.get("output") or {}).get("sha256") and source.sha256)
-    checks = [("the SHA-256 of the manifest", True)] if compared else []
+    checks = [(HASH, True)] if compared else []
     wanted = said["k"]["wanted"] if k is None else k
     blocks = said["k"]["blocks"]
     strata = [name for name in said["quasi_identifiers"] if not any(name in block for block in blocks)]
@@ -143,9 +144,9 @@ def _shown(source: Source, found: Audit, checks: list[tuple[str, bool]], manifes
     rows.append(("groups", told))
     if manifest is not None:
         rows.append(("manifest", Text(manifest)))
-    for words, passed in checks:
-        said = Text(f"{words}: holds", "green") if passed else Text(f"{words}: does not hold", "red")
-        rows.append(("checked", said))
+    for what, passed in checks:
+        result = "does not hold" if not passed else "matches the manifest" if what == HASH else "holds"
+        rows.append(("checked", Text(f"{what}: {result}", "green" if passed else "red")))
     return shows.pairs(rows)
 
 

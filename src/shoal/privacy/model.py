@@ -147,8 +147,8 @@ class SensitiveModel(Model):
         reason = self.out_of_reach(sensitive, k)
         if reason is not None:
             raise OptionError(
-                f"What is required of every group must be within reach of the table. Got {str(self)!r}, but {reason}.",
-                hint="ask for less, or leave the attribute out of the release.",
+                f"Every demand must be possible for this table. Got {str(self)!r}, but {reason}.",
+                hint="demand less, or do not publish the attribute.",
             )
 
 

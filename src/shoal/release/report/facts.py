@@ -142,10 +142,11 @@ def _dropped(release: Release) -> tuple[str, ...]:
         # A small number of rows would tell that few people have a gap.
         count = release.rows_dropped
         said = str(count) if count >= release.plan.k else f"fewer than {release.plan.k}"
-        told.append(f"{said} rows with a missing quasi-identifier.")
+        told.append(f"{said} rows with a missing quasi-identifier were dropped.")
     if release.rows_removed:
         told.append(
-            f"{said_of(release.rows_removed, release.plan.k)} records whose cell had fewer than {release.plan.k}."
+            f"{said_of(release.rows_removed, release.plan.k)} records were removed, because their cells have fewer "
+            f"than {release.plan.k} records."
         )
     return tuple(told)
 

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from shoal.release.release import Release
 
+PROVEN = "0\N{NO-BREAK SPACE}%: proven to be the best possible"
+TOO_LARGE = "unknown: the table is too large to compute a bound in the time allowed"
+
 
 def in_short(release: Release) -> str:
     """Return how far from the best possible a release is, in a few words; nothing if nobody asked."""
@@ -15,10 +18,10 @@ def in_short(release: Release) -> str:
     if release.plan.bound == "none":
         return ""
     if gap is None:
-        return "not known with weights" if release.plan.weight else "not known: the table is too large for the time"
+        return "unknown: there is no bound on a weighted loss" if release.plan.weight else TOO_LARGE
     if isinf(gap):
-        return "not known: the bound is 0"
-    return "none: proven to be the best possible" if gap == 0 else f"at most {at_most(gap)} above the best possible"
+        return "unknown: the bound is 0"
+    return PROVEN if gap == 0 else f"at most {at_most(gap)} above the best possible"
 
 
 def rough(release: Release) -> bool:
