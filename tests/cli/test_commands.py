@@ -185,7 +185,7 @@ def test_the_demo_shows_a_group_and_leaves_what_it_says(people, run):
     assert len(dates) == 5
     assert len({line[:50] for line in dates}) == 1
     assert max(len(line) for line in said.stdout.splitlines() if "file://" not in line) <= 80
-    assert "must not replace files" in flat(run("demo", code=2))
+    assert "must not overwrite files" in flat(run("demo", code=2))
     run("verify", "shoal-demo/release.csv", "-q")
     run("demo", "--force", "-q")
 

@@ -39,30 +39,40 @@ EXAMPLES = """
 
 [cyan]shoal anonymize postgresql://me@host/db --table people -k 5 -o release.csv --unit household[/cyan]
 
-[dim]Once more, from what --write-job has written:[/dim]
+[dim]Repeat it with the job file that --write-job wrote:[/dim]
 
 [cyan]shoal anonymize --job job.yaml -o release.csv[/cyan]
 
-[dim]The manifest is written beside the release, as OUT.manifest.json. A name with a comma stands in double
+[dim]The manifest is written next to the release, as OUT.manifest.json. Put names that contain a comma in double
 quotes: --qi '"last, first"'.[/dim]
 """
 
 
 def options(plan: Sequence[Option] = PLAN) -> tuple[Option, ...]:
-    """Return the options of the command, those of the plan among them."""
+    """Return the options of the command, including those of the plan."""
     return (
         SOURCE,
         *plan,
-        Option("--output", "A file, a database, or [cyan]-[/cyan] for CSV.", "OUT", short="-o"),
-        Option("--report", "Write a report (HTML).", "FILE", panel=FILES),
-        Option("--manifest", "Default: OUT.manifest.json, if OUT is a file.", "FILE", panel=FILES),
-        switch("--no-manifest", "Write none.", FILES),
+        Option(
+            "--output",
+            "Where to write the release: a file, a database, or [cyan]-[/cyan] for CSV on standard output.",
+            "OUT",
+            short="-o",
+        ),
+        Option("--report", "Write a report in HTML.", "FILE", panel=FILES),
+        Option(
+            "--manifest",
+            "Where to write the manifest. Default: OUT.manifest.json, if OUT is a file.",
+            "FILE",
+            panel=FILES,
+        ),
+        switch("--no-manifest", "Write no manifest.", FILES),
         JOB,
-        Option("--write-job", "Write the job file that says all this.", "FILE", panel=FILES),
+        Option("--write-job", "Write these settings to a job file.", "FILE", panel=FILES),
         *WRITING,
-        switch("--force", "Replace what is there.", FILES),
+        switch("--force", "Overwrite existing files.", FILES),
         *READING,
-        switch("--dry-run", "Read, show and check everything; release nothing.", TALK),
+        switch("--dry-run", "Read and check everything and show the plan, but release nothing.", TALK),
         *TALKING,
     )
 
@@ -70,9 +80,9 @@ def options(plan: Sequence[Option] = PLAN) -> tuple[Option, ...]:
 @reports_errors
 @takes(*options())
 def anonymize(given: Given) -> None:
-    """Hide every record of a table in a group of at least [bold]k[/bold] look-alikes.
+    """Hide every record of a table in a group of at least [bold]k[/bold] similar records.
 
-    The release is written beside its place, read again, verified, and only then given its name.
+    The release is written to a temporary file, read again and verified before it gets its name.
     """
     job, shell, start = job_of(given), current(), time.perf_counter()
     from shoal.release import pipeline

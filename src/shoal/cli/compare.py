@@ -1,4 +1,4 @@
-"""``shoal compare``: what methods lose on a table, how long they take, and how large their groups are."""
+"""``shoal compare``: the loss, the time and the group sizes of methods on a table."""
 
 from __future__ import annotations
 
@@ -37,22 +37,22 @@ EXAMPLES = """
 
 [cyan]shoal compare people.csv -k 5 --qi age,sex --release global-recoding --release strongly-safe --cell age=10[/cyan]
 
-[dim]Nothing is released. The loss is SSE / SST on the coordinates that a release would be made from, and the gap says
-by how much it is above the best possible at most.[/dim]
+[dim]Nothing is released. The loss is SSE / SST on the coordinates that a release would be made from. The gap is an
+upper limit on how far the loss is above the best possible.[/dim]
 """
 LEGEND = """\
-NCP and Total-IL: how wide groups are, in shares of the range, the values or the
+NCP and Total-IL: width of the groups, as a share of the range, the values or the
 levels of each column. C_AVG: average size over k. C_DM: sum of squared sizes.
-Removed records count as suppressed, and cost C_DM the size of the table."""
+Removed records count as suppressed, and each adds the size of the table to C_DM."""
 DEFAULT = ("mdav", "mondrian-v2d", "mdav*", "ona*", "auto")
 
-# What a comparison tries several of, in place of the options of the plan.
+# Options that a comparison takes several times, in place of those of the plan.
 TRIED = {
-    "k": Option("-k", "Least group size; repeat it. Default: 5.", "K", WHOLES),
-    "method": Option("--method", f"Repeat it. Default: {', '.join(DEFAULT)}.", "M", TEXTS),
+    "k": Option("-k", "Smallest group size; may be repeated. Default: 5.", "K", WHOLES),
+    "method": Option("--method", f"Method; may be repeated. Default: {', '.join(DEFAULT)}.", "M", TEXTS),
     "release": Option(
         "--release",
-        "Compare forms of release too; repeat it. microaggregation, local-recoding, global-recoding, "
+        "Form of release; may be repeated: microaggregation, local-recoding, global-recoding, "
         "strongly-safe. Default: that of the job file.",
         "FORM",
         TEXTS,
@@ -63,15 +63,15 @@ LEFT_OUT = ("digits", "options", "shuffle")
 
 
 def options(plan: Sequence[Option] = PLAN) -> tuple[Option, ...]:
-    """Return the options of the command, those of the plan among them."""
+    """Return the options of the command, including those of the plan."""
     return (
         SOURCE,
         *(TRIED.get(option.field, option) for option in plan if option.field not in LEFT_OUT),
         JOB,
-        Option("--plot", "Draw loss and time (svg, png, pdf).", "FILE", panel=FILES),
-        switch("--force", "Replace a plot that is there.", FILES),
+        Option("--plot", "Plot loss and time (svg, png or pdf).", "FILE", panel=FILES),
+        switch("--force", "Overwrite an existing plot.", FILES),
         *READING,
-        switch("--units", "Show NCP, Total-IL, C_AVG and C_DM too, as several forms do.", TALK),
+        switch("--units", "Also show NCP, Total-IL, C_AVG and C_DM. Default if several forms are compared.", TALK),
         *TALKING,
     )
 
@@ -79,7 +79,7 @@ def options(plan: Sequence[Option] = PLAN) -> tuple[Option, ...]:
 @reports_errors
 @takes(*options())
 def compare(given: Given) -> None:
-    """Try methods on a table: what each loses, how long it takes, how large its groups are."""
+    """Compare methods on a table: the loss, the time and the group sizes of each."""
     plan, files = plan_of(given)
     where, plot = given["source"] or files.get("input"), given["plot"]
     if where is None:

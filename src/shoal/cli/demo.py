@@ -1,4 +1,4 @@
-"""``shoal demo``: an invented survey, anonymised, with everything that a real one would get."""
+"""``shoal demo``: anonymises an invented survey, with manifest and report."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ FILES = ("survey.csv", "release.csv", "release.csv.manifest.json", "report.html"
 
 @reports_errors
 @takes(
-    Option("--out", "Where the files go.", "DIR", default="shoal-demo"),
-    switch("--force", "Replace what is there."),
+    Option("--out", "Folder to write to.", "DIR", default="shoal-demo"),
+    switch("--force", "Overwrite existing files."),
     QUIET,
     VERBOSE,
 )
 def demo(given: Given) -> None:
-    """Anonymise an invented survey and show what comes out."""
+    """Anonymise an invented survey and show the result."""
     shell = current()
     folder = Path(given["out"])
     force, start = given["force"], time.perf_counter()
@@ -58,11 +58,11 @@ def _make_room(folder: Path, force: bool) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ShoalError(f"The folder {folder} must be there or be made. Got: {error.strerror}.") from None
+        raise ShoalError(f"The folder {folder} must exist or be created. Got: {error.strerror}.") from None
     taken = [name for name in FILES if (folder / name).exists()]
     if taken and not force:
         raise ShoalError(
-            f"The demo must not replace files. Got {', '.join(taken)} in {folder}; nothing was changed.",
+            f"The demo must not overwrite files. Got {', '.join(taken)} in {folder}; nothing was changed.",
             "name another folder (--out), or add --force.",
         )
 
@@ -107,15 +107,15 @@ def _tell(shell: Shell, release: Release, folder: Path, seconds: float) -> None:
     shell.show(
         Text.assemble(
             (f"{release.rows_in:,} people answered a health survey. ", "bold"),
-            "(Nobody in it exists.) Here are five of them. Who knows when a neighbour was born, and where she lives, "
-            "finds her row, her income and her illness:",
+            "(None of them exists.) Here are five. Someone who knows when a neighbour was born and where she lives can "
+            "find her row, and with it her income and her illness:",
         ),
         "",
         _people(source.table.take(rows), before, "red"),
         "",
         Text.assemble(
             (f"The same five, published with k = {K}. ", "bold"),
-            "They share what others may know, so nobody can tell which row is whose:",
+            "They now share everything that others may know, so nobody can tell which row is whose:",
         ),
         "",
         _people(release.table.take(rows), after, "green"),

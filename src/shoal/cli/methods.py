@@ -1,4 +1,4 @@
-"""``shoal methods``: every way to make groups, and every model of privacy that they can satisfy."""
+"""``shoal methods``: all methods, refinements and privacy models."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ EXAMPLES = """
 
 [cyan]shoal methods[/cyan]
 
-[dim]One of them, with its options and its paper:[/dim]
+[dim]One method, with its options and its paper:[/dim]
 
 [cyan]shoal methods 'mdav*'[/cyan]
 
@@ -31,9 +31,9 @@ EXAMPLES = """
 
 
 @reports_errors
-@takes(Option("name", "One method only, in full.", "[NAME]"), *TALKING)
+@takes(Option("name", "Show one method in full.", "[NAME]"), *TALKING)
 def methods(given: Given) -> None:
-    """List the methods, refinements and models of privacy, with what they cost and their options."""
+    """List methods, refinements and privacy models, with their cost and options."""
     from shoal.partitioning.registry import METHODS, REFINEMENTS, find
     from shoal.privacy.models import MODELS, written
 
@@ -60,7 +60,7 @@ def methods(given: Given) -> None:
     shell.show(Text("Methods (--method)", style="bold"), "", shows.pairs([(m.name, _in_short(m)) for m in found]))
     shell.show("", Text("Refinements (--refine)", style="bold"), "")
     shell.show(shows.pairs([(r.name, _in_short(r)) for r in refinements]))
-    shell.show("", Text("Models of privacy (--model COL=MODEL)", style="bold"), "")
+    shell.show("", Text("Privacy models (--model COL=MODEL)", style="bold"), "")
     shell.show(shows.pairs([(one.name, _of_model(one)) for one in MODELS.values()]))
 
 

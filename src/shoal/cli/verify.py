@@ -1,4 +1,4 @@
-"""``shoal verify``: what holds in a published file, k and models of privacy, by itself or against its manifest."""
+"""``shoal verify``: which k and which privacy models hold in a published file, with or without its manifest."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 EXAMPLES = """
 [bold]Examples[/bold]
 
-[dim]With release.csv.manifest.json, if it lies beside it:[/dim]
+[dim]With release.csv.manifest.json, if it is in the same folder:[/dim]
 
 [cyan]shoal verify release.csv[/cyan]
 
@@ -36,7 +36,7 @@ EXAMPLES = """
 
 [cyan]shoal verify other.csv --qi age,zip,sex -k 5 --sensitive illness --l 3 --t 0.2[/cyan]
 
-[dim]Exit code 1: what is wanted does not hold, or the file is not the one that was released.[/dim]
+[dim]Exit code 1: a demand does not hold, or the file is not the one that was released.[/dim]
 """
 
 HASH = "SHA-256"
@@ -48,14 +48,14 @@ FIELDS = (
 _ROWS = {option.field: option for option in PLAN}
 OPTIONS = (
     Option("source", "The published file or database.", "FILE", required=True),
-    Option("--manifest", "Default: FILE.manifest.json, if it is there.", "M"),
+    Option("--manifest", "The manifest of the release. Default: FILE.manifest.json, if it exists.", "M"),
     replace(
         _ROWS["quasi_identifiers"],
         help="Quasi-identifier. Default: those of the manifest, or all columns.",
         panel=None,
     ),
-    replace(_ROWS["k"], help="What is wanted. Default: that of the manifest."),
-    replace(_ROWS["unit"], help="k counts different values of this column.", panel=None),
+    replace(_ROWS["k"], help="The k to check. Default: that of the manifest."),
+    replace(_ROWS["unit"], help="Count different values of this column instead of rows.", panel=None),
     *(option for option in PLAN if option.field in FIELDS),
     *READING,
     *TALKING,
@@ -65,9 +65,9 @@ OPTIONS = (
 @reports_errors
 @takes(*OPTIONS)
 def verify(given: Given) -> None:
-    """Count the [bold]k[/bold] that holds in a table, as it is published, and the [bold]l[/bold] and [bold]t[/bold].
+    """Count which [bold]k[/bold] holds in a published table, and which [bold]l[/bold] and [bold]t[/bold].
 
-    Rows are alike if all their quasi-identifiers are; missing values are like each other only.
+    Rows form a group if they have the same quasi-identifiers. A missing value equals missing values only.
     """
     from shoal.release.job import read_input
 
