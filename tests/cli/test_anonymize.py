@@ -203,7 +203,7 @@ MISTAKES = [
     (("people.csv", *ROLES, "--table", "t"), "The 'table' option of read must be given for databases only"),
     (("people.csv", *ROLES, "--report", "out.csv"), "must be different files"),
     (("people.csv", *ROLES, "--report", "nowhere/r.html"), "must lie in a folder that is there"),
-    (("people.csv", *ROLES, "--json", "-o", "-"), "Standard output can hold the release or the manifest"),
+    (("people.csv", *ROLES, "--json", "-o", "-"), "Standard output can take either the release or the manifest"),
     (("https://example.org/people.csv",), "download the file first"),
     ((), "The input must be named"),
 ]
@@ -260,7 +260,7 @@ def test_a_release_without_its_report_is_said_to_be_there(people, run, monkeypat
 
     monkeypatch.setattr("shoal.release.release.Release.report", full)
     said = run("anonymize", "people.csv", "-k", 4, "-o", "out.csv", *ROLES, "--report", "r.html", code=2)
-    assert "the release out.csv was written, but not all of the files" in flat(said)
+    assert "Note: the release out.csv was written, but not all of its other files." in flat(said)
     assert (people / "out.csv").exists()
 
 

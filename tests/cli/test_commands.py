@@ -57,7 +57,7 @@ def test_a_k_that_does_not_hold_is_refused(released, run):
 
 def test_k_may_count_units(people, run):
     (people / "t.csv").write_text("who,age\n" + "".join(f"{i // 2},{30 + i // 4}\n" for i in range(12)))
-    assert "k = 2 in units, 4 in rows" in run("verify", "t.csv", "--unit", "who", "--qi", "age").stdout
+    assert "k = 2 counting units, 4 counting rows" in run("verify", "t.csv", "--unit", "who", "--qi", "age").stdout
     run("verify", "t.csv", "--unit", "who", "--qi", "age", "-k", 3, code=1)
     run("verify", "t.csv", "--qi", "age", "-k", 4)
 

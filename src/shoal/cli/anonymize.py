@@ -1,4 +1,4 @@
-"""``shoal anonymize``: from a table to a verified release, its manifest and its report."""
+"""``shoal anonymize``: makes a verified release of a table, with its manifest and report."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def anonymize(given: Given) -> None:
 
 
 class _Shown(Hooks):
-    """What the command line shows along the way."""
+    """Shows the schema, progress, warnings and notes."""
 
     def __init__(self, shell: Shell, output: str, bar: Callable[[str], Progress | None]) -> None:
         self.shell = shell
@@ -120,8 +120,8 @@ class _Shown(Hooks):
 
     @contextmanager
     def grouping(self) -> Iterator[None]:
-        with stoppable(self.shell), shows.compiling_said(self.shell), warnings.catch_warnings():
-            # What is to be warned of is said in yellow.
+        with stoppable(self.shell), shows.compiling_noted(self.shell), warnings.catch_warnings():
+            # Disclosure warnings are shown by `on_warning`.
             warnings.simplefilter("ignore" if not self.shell.verbose else "default")
             warnings.simplefilter("ignore", DisclosureWarning)
             yield
@@ -130,7 +130,7 @@ class _Shown(Hooks):
         self.shell.warn(words)
 
     def on_written(self, release: Release) -> None:
-        self.shell.done = f"the release {self.output} was written, but not all of the files that belong to it"
+        self.shell.done = f"the release {self.output} was written, but not all of its other files"
 
     def on_note(self, words: str) -> None:
         self.shell.note(words)
@@ -150,15 +150,15 @@ def _show_schema(shell: Shell, source: Source, prepared: Prepared) -> None:
 
 
 def _show_plan(shell: Shell, prepared: Prepared, job: Job, *, json: bool) -> None:
-    """Show what would be done, and write the job file."""
+    """Show the plan of a dry run, and write the job file."""
     from shoal.release.files import write_job_file
 
     coordinates = prepared.embedded()
     methods = prepared.methods(coordinates)
     n, plan = prepared.table.num_rows, prepared.plan
     rows: list[tuple[str, Any]] = [("k", f"{plan.k}: at most {n // plan.k:,} groups")]
-    for own, name, why in methods:
-        block = f"{', '.join(own)}: " if len(methods) > 1 else ""
+    for attributes, name, why in methods:
+        block = f"{', '.join(attributes)}: " if len(methods) > 1 else ""
         rows.append(("method", f"{block}{name}: {why}"))
     rows.append(("space", f"{coordinates.together().shape[1]} coordinates"))
     if prepared.rows_dropped:
@@ -166,8 +166,8 @@ def _show_plan(shell: Shell, prepared: Prepared, job: Job, *, json: bool) -> Non
     if prepared.rows_removed:
         rows.append(("removed", shows.removed(prepared.rows_removed, plan.k)))
     if plan.missing == "value" and any(prepared.missing.values()):
-        told = ", ".join(f"{name} {count:,}" for name, count in prepared.missing.items() if count)
-        rows.append(("missing", told))
+        counts = ", ".join(f"{name} {count:,}" for name, count in prepared.missing.items() if count)
+        rows.append(("missing", counts))
     if job.job_file is not None:
         write_job_file(job)
         rows.append(("job file", str(job.job_file)))
@@ -194,7 +194,7 @@ def _show_plan(shell: Shell, prepared: Prepared, job: Job, *, json: bool) -> Non
                     }
                     for a in prepared.attributes
                 ],
-                "methods": [{"attributes": list(own), "method": name, "why": why} for own, name, why in methods],
+                "methods": [{"attributes": list(names), "method": name, "why": why} for names, name, why in methods],
                 "warnings": list(prepared.warnings),
             }
         )

@@ -1,4 +1,4 @@
-"""All commands under one name."""
+"""The application: all commands of ``shoal``."""
 
 from __future__ import annotations
 

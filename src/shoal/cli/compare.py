@@ -97,7 +97,7 @@ def compare(given: Given) -> None:
     current().show(_table(trials))
     if given["units"] or len(shapes) > 1:
         current().show("", _units(trials), "", Text(LEGEND, style="dim"))
-    for name, k, error in dict.fromkeys((_called(trial), trial.k, trial.error) for trial in trials if trial.error):
+    for name, k, error in dict.fromkeys((_name_of(trial), trial.k, trial.error) for trial in trials if trial.error):
         current().note(f"{name}, k = {k}: {in_words_of_the_command_line(error)}")
     if all(trial.error for trial in trials):
         raise OptionError("At least one of the methods must be usable on this table. Got none.")
@@ -121,15 +121,15 @@ def _trials(
     from shoal.release.job import read_input
 
     with shows.bars(shell) as bar:
-        found = read_input(where, how, bar("reading"))
+        source = read_input(where, how, bar("reading"))
         from shoal.progress import silent, throttled
         from shoal.release.comparison import compare_methods
 
-        told = bar("trying")
-        progress = silent if told is None else throttled(told)
-        with stoppable(shell), shows.compiling_said(shell):
+        trying = bar("trying")
+        progress = silent if trying is None else throttled(trying)
+        with stoppable(shell), shows.compiling_noted(shell):
             trials = compare_methods(
-                found.table, plan, names, ks, forms=forms, text=found.text, decimal=found.decimal, progress=progress
+                source.table, plan, names, ks, forms=forms, text=source.text, decimal=source.decimal, progress=progress
             )
             return list(trials)
 
@@ -139,19 +139,19 @@ def _table(trials: list[Trial]) -> Table:
         *("k", "method", "loss", "gap", "seconds", "groups", "sizes"),
         numbers=("k", "loss", "gap", "seconds", "groups"),
     )
-    # The loss of what is left after records were removed is not to be compared with that of all.
-    fair = [t for t in trials if t.loss is not None and not t.removed]
-    best = {k: min((t.loss for t in fair if t.loss is not None and t.k == k), default=None) for k in _ks(trials)}
+    # A loss without the removed records is not comparable with one of all records.
+    comparable = [t for t in trials if t.loss is not None and not t.removed]
+    best = {k: min((t.loss for t in comparable if t.loss is not None and t.k == k), default=None) for k in _ks(trials)}
     for row in _rows(trials):
         trial = row.trial
         if trial is None or trial.loss is None or trial.seconds is None:
             _add(table, row, 5)
             continue
-        low = trial.loss == best[trial.k] and not trial.removed
+        lowest = trial.loss == best[trial.k] and not trial.removed
         table.add_row(
             row.k,
             row.name,
-            Text(shows.percent(trial.loss), style="bold green" if low else ""),
+            Text(shows.percent(trial.loss), style="bold green" if lowest else ""),
             "-" if trial.gap is None else shows.gap_percent(trial.gap),
             f"{trial.seconds:.2f}",
             f"{trial.groups:,}",
@@ -185,7 +185,7 @@ def _units(trials: list[Trial]) -> Table:
 
 
 class _Row(NamedTuple):
-    """A line of a table: a trial, or the name of the form of those below it."""
+    """A line of a table: a trial, or the form of the trials below it."""
 
     k: str
     name: str
@@ -202,19 +202,19 @@ def _rows(trials: list[Trial]) -> Iterator[_Row]:
         if several and not alone and (k or trials[at - 1].form != trial.form):
             yield _Row(k, trial.form, None)
             k = ""
-        yield _Row(k, ("  " if several and not alone else "") + _called(trial), trial, last)
+        yield _Row(k, ("  " if several and not alone else "") + _name_of(trial), trial, last)
 
 
-def _called(trial: Trial) -> str:
-    """Return the name of what was tried: the form where there is no method, else what `auto` stood for."""
+def _name_of(trial: Trial) -> str:
+    """Return the method, with what `auto` chose; the form if there is no method."""
     if trial.form == "strongly-safe":
         return trial.form
-    # Without its options, for which there is no room.
+    # The options of the method would be too wide.
     return trial.method if trial.method != "auto" else f"auto: {trial.chosen.partition(' ')[0].rstrip(',')}"
 
 
 def _add(table: Table, row: _Row, figures: int) -> None:
-    """Add a line without figures: what failed, or the name of a form."""
+    """Add a line without figures: a failed trial, or the name of a form."""
     if row.trial is None:
         table.add_row(row.k, Text(row.name, style="bold"), *[""] * figures)
     else:

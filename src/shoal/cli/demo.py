@@ -30,7 +30,7 @@ EXAMPLES = """
 K = 5
 ROWS = 1000
 COLUMNS = ("person_id", "birth_date", "sex", "postcode", "education", "income", "diagnosis")
-WIDE = 79  # characters that all of them take
+WIDE = 79  # characters that all columns take
 FILES = ("survey.csv", "release.csv", "release.csv.manifest.json", "report.html")
 
 
@@ -46,15 +46,15 @@ def demo(given: Given) -> None:
     shell = current()
     folder = Path(given["out"])
     force, start = given["force"], time.perf_counter()
-    _make_room(folder, force)
+    _prepare_folder(folder, force)
     _write_survey(folder / "survey.csv", force)
-    with shows.bars(shell) as bar, shows.compiling_said(shell), warnings.catch_warnings():
+    with shows.bars(shell) as bar, shows.compiling_noted(shell), warnings.catch_warnings():
         warnings.simplefilter("ignore", DisclosureWarning)
         release = _released(folder, force, bar("working"))
-    _tell(shell, release, folder, time.perf_counter() - start)
+    _show(shell, release, folder, time.perf_counter() - start)
 
 
-def _make_room(folder: Path, force: bool) -> None:
+def _prepare_folder(folder: Path, force: bool) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -73,8 +73,8 @@ def _write_survey(path: Path, force: bool) -> None:
     from shoal.datasets.survey import survey
     from shoal.io import write
 
-    drawn = survey(ROWS)
-    write(pa.table({name: drawn[name] for name in COLUMNS}), path, force=force)
+    people = survey(ROWS)
+    write(pa.table({name: people[name] for name in COLUMNS}), path, force=force)
 
 
 def _released(folder: Path, force: bool, progress: Any) -> Release:
@@ -97,11 +97,11 @@ def _released(folder: Path, force: bool, progress: Any) -> Release:
     )
 
 
-def _tell(shell: Shell, release: Release, folder: Path, seconds: float) -> None:
+def _show(shell: Shell, release: Release, folder: Path, seconds: float) -> None:
     source = release.source
     if source is None:
         return
-    rows = _telling_group(release)
+    rows = _diverse_group(release)
     before = COLUMNS if shell.out.width >= WIDE else tuple(n for n in COLUMNS if n not in ("person_id", "education"))
     after = tuple(name for name in before if name != "person_id")
     shell.show(
@@ -124,12 +124,14 @@ def _tell(shell: Shell, release: Release, folder: Path, seconds: float) -> None:
         "",
         Text.assemble("Open ", ((folder / "report.html").resolve().as_uri(), "bold cyan"), " in a browser."),
         Text.assemble("Repeat the audit with ", (f"shoal verify {folder / 'release.csv'}", "bold cyan"), "."),
-        Text.assemble("Your own table: ", ("shoal anonymize people.csv -k 5 -o release.csv --dry-run", "bold cyan")),
+        Text.assemble(
+            "Try your own table: ", ("shoal anonymize people.csv -k 5 -o release.csv --dry-run", "bold cyan")
+        ),
     )
 
 
-def _telling_group(release: Release) -> list[int]:
-    """Return the rows of the first group of five whose sensitive values differ most."""
+def _diverse_group(release: Release) -> list[int]:
+    """Return the rows of the group of five with the most different sensitive values."""
     import numpy as np
 
     illness = release.table.column("diagnosis").to_pylist()
