@@ -161,7 +161,7 @@ def test_ways_are_refused_that_do_not_exist_or_do_not_suit():
     )
     with pytest.raises(OptionError, match="did you mean 't-first'"):
         enforce(X, 3, required, way="tfirst", rng=seeded())
-    with pytest.raises(OptionError, match="must suit"):
+    with pytest.raises(OptionError, match="must support all demands"):
         enforce(X, 3, required, way="t-first", rng=seeded())
 
 

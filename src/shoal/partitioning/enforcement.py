@@ -116,9 +116,14 @@ def enforce(
         Numbered by first appearance. It depends on the seed alone, unless the time limit ends the search.
     """
     if way != "best" and way not in WAYS:
-        raise OptionError(f"There is no way {way!r}.", hint=near_names(way, WAYS, f"ways are {', '.join(WAYS)}."))
+        raise OptionError(
+            f"There is no enforcement {way!r}.", hint=near_names(way, WAYS, f"one of best, {', '.join(WAYS)}.")
+        )
     if way != "best" and not WAYS[way].fits(required.rules):
-        raise OptionError(f"The way {way!r} must suit the demands. Got other demands.", hint="try 'best'.")
+        raise OptionError(
+            f"The enforcement {way!r} must support all demands. Got demands that it does not support.",
+            hint="use 'best'.",
+        )
     names = [way]
     if way == "best":
         names = [name for name, one in WAYS.items() if one.tried and one.fits(required.rules)]

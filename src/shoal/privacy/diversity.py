@@ -35,9 +35,9 @@ class KAnonymity(SensitiveModel):
     def explanation(self, attribute: str) -> str:
         """Return what the model ensures."""
         return (
-            f"Every record shares its published quasi-identifiers with at least {self.k - 1} others. Anybody who knows "
-            f"these values of a person finds at least {self.k} records that fit, and cannot tell which of them is the "
-            "person's. What all of them have in common is not hidden."
+            f"Every record shares its published quasi-identifiers with at least {self.k - 1} others. Someone who knows "
+            f"these values of a person finds at least {self.k} records that fit, and cannot tell which of them is "
+            "the person's. What all of them have in common is not hidden."
         )
 
     def measure(self, spectrum: Spectrum, centres: Array | None = None) -> Array:
@@ -88,7 +88,7 @@ class DistinctDiversity(_DifferentValues):
     def explanation(self, attribute: str) -> str:
         """Return what the model ensures."""
         return (
-            f"In every group at least {self.l} different values of {attribute!r} occur. Anybody who knows which group "
+            f"In every group at least {self.l} different values of {attribute!r} occur. Someone who knows which group "
             "a person is in is left with that many possible values, though one of them may be by far the most frequent."
         )
 

@@ -146,8 +146,8 @@ class SensitiveModel(Model):
         reason = self.out_of_reach(sensitive, k)
         if reason is not None:
             raise OptionError(
-                f"The table must be able to satisfy the model. Got {str(self)!r}, but {reason}.",
-                hint="ask for less, or leave the attribute out of the release.",
+                f"Every demand must be possible for this table. Got {str(self)!r}, but {reason}.",
+                hint="demand less, or do not publish the attribute.",
             )
 
 

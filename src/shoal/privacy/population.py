@@ -59,8 +59,8 @@ class KMap(PopulationModel):
     def explanation(self, attribute: str) -> str:
         """Return what the model ensures."""
         return (
-            f"Every published row fits at least {self.k} people of the population. Anybody who knows the population, "
-            "but not who of it is in this table, cannot tell which of these people a row is about."
+            f"Every published row fits at least {self.k} people of the population. Someone who knows everybody there, "
+            "but not who of them is in this table, cannot tell which of these people a row is about."
         )
 
     def measure(self, sizes: Array, matches: Array) -> Array:

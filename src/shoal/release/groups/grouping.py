@@ -159,7 +159,7 @@ def method_in_words(plan: Plan) -> str:
     if not plan.has_demands:
         return words
     way = plan.enforcement or "repair"
-    return f"{words}, then the best way for the models" if way == "best" else f"{words}, then {way} for the models"
+    return f"{words}, then the {'best enforcement' if way == 'best' else f'enforcement {way!r}'} of the models"
 
 
 def _one_stratum(X: Array, plan: Plan, units: Array | None, together: bool, report: Progress) -> Array:
