@@ -105,8 +105,8 @@ def test_a_byte_order_mark_does_not_matter(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("job.yaml", b"[1, 2]", "must hold names and values. Got something else in job.yaml"),
-        ("job.yaml", b"", "must hold names and values"),
+        ("job.yaml", b"[1, 2]", "must contain keys with values. Got something else in job.yaml"),
+        ("job.yaml", b"", "must contain keys with values"),
         ("job.yaml", b"k: [", "job.yaml is not valid YAML"),
         ("job.json", b"{", "job.json is not valid JSON"),
         ("job.toml", b"k = ", "job.toml is not valid TOML"),

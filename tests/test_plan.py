@@ -74,8 +74,8 @@ def message(**fields):
         ({"release": "microagregation"}, ["'release'", "did you mean 'microaggregation'?"]),
         ({"types": {"age": "intger"}}, ["'types'", "at 'age'", "did you mean 'integer'", "Got 'intger'."]),
         ({"types": {"age": "q"}}, [f"one of {', '.join(KINDS)}."]),
-        ({"importance": {"age": -1}}, ["'importance'", "finite numbers from 0 on"]),
-        ({"importance": {"age": float("nan")}}, ["'importance'", "finite numbers from 0 on"]),
+        ({"importance": {"age": -1}}, ["'importance'", "finite numbers of at least 0"]),
+        ({"importance": {"age": float("nan")}}, ["'importance'", "finite numbers of at least 0"]),
         ({"importance": {"age": "much"}}, ["'importance'", "at 'age'", "number"]),
         ({"digits": {"age": "two"}}, ["'digits'", "at 'age'"]),
         ({"levels": {"smokes": [False, True]}}, ["'levels'", "into quotes"]),
@@ -125,7 +125,7 @@ def test_unknown_fields_are_refused_with_near_names():
 def test_a_column_has_one_role(first, second):
     one = dict.fromkeys((first, second), "x")
     assert message(**one) == f"In this plan the column 'x' is given two roles: {first} and {second}. Hint: " + (
-        "name each column once."
+        "give each column one role."
     )
 
 
@@ -202,7 +202,7 @@ def test_sdcmicro_names_add_to_ours_or_are_refused():
     assert Plan.of(keyVars=None).quasi_identifiers is None
     for ours, theirs in (("k", "aggr"), ("weight", "weightVar"), ("unit", "hhId")):
         said = message(**{ours: 3 if ours == "k" else "a", theirs: 4 if ours == "k" else "b"})
-        assert said == f"The plan says both {ours!r} and {theirs!r}, sdcMicro's name for it."
+        assert said == f"A plan must set {ours!r} once. Got {theirs!r} as well, sdcMicro's name for it."
 
 
 # --- models of privacy ---
@@ -213,13 +213,13 @@ def test_sdcmicro_names_add_to_ours_or_are_refused():
     [
         ({"l": 1, "sensitive_attributes": "ill"}, "The 'l' of a plan must be at least 2"),
         ({"t": 1.5, "sensitive_attributes": "ill"}, "The 't' of a plan must be at most 1"),
-        ({"l": 3}, "l is about sensitive attributes that are not quasi-identifiers, and none is"),
-        ({"t": 0.1, "quasi_identifiers": "ill", "sensitive_attributes": "ill"}, "t is about sensitive attributes"),
+        ({"l": 3}, "l needs a sensitive attribute that is not a quasi-identifier"),
+        ({"t": 0.1, "quasi_identifiers": "ill", "sensitive_attributes": "ill"}, "t needs a sensitive attribute"),
         (
             {"models": {"age": "alpha alpha=0.5"}, "quasi_identifiers": "age"},
             "'age' has models, so it must be sensitive",
         ),
-        ({"enforcement": "growth"}, "the enforcement is of l, t and models"),
+        ({"enforcement": "growth"}, "enforcement needs l, t or models"),
         ({"enforcement": "magic", "l": 2, "sensitive_attributes": "ill"}, "The 'enforcement' of a plan must be 'best'"),
         ({"k_map": 3}, "k_map and presence need a population"),
         ({"population": "people.csv"}, "a population needs one of them"),

@@ -1,8 +1,7 @@
-"""What Shoal raises and warns.
+"""Errors and warnings.
 
-Every error is a :class:`ShoalError`, which is a :class:`ValueError`, and says three things in one
-shape: what must hold, what was found, and what to do about it. Values of the data never appear in
-a message: positions, counts and names do.
+Every error is a :class:`ShoalError`, which is a :class:`ValueError`. All messages have the same shape: what must
+hold, what was found instead, and a hint. They contain positions, counts and names, but never values of the data.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ class ShoalError(ValueError):
 
 
 class DataError(ShoalError):
-    """The data cannot be worked on as they are."""
+    """The data cannot be processed."""
 
 
 class OptionError(ShoalError):
@@ -51,11 +50,11 @@ class UnknownMethodError(OptionError):
 
 
 class TooLargeError(ShoalError):
-    """The request would not fit into the memory of this machine, or could not be finished in sensible time."""
+    """The request does not fit into memory, or would take far too long."""
 
 
 class DatasetNotFoundError(ShoalError, FileNotFoundError):
-    """A benchmark table is not on this machine, or is not the file it should be."""
+    """A benchmark table was not found, or its file is not the expected one."""
 
 
 class DisclosureError(ShoalError):
@@ -63,13 +62,13 @@ class DisclosureError(ShoalError):
 
 
 class DisclosureWarning(UserWarning):
-    """Something asked for weakens the protection of a release."""
+    """An option or the table weakens the protection of a release."""
 
 
 def near_names(name: object, known: Iterable[str], all_of_them: str) -> str:
-    """Return a hint with the known names closest to `name`, or where to find all of them."""
-    by_lower = {one.lower(): one for one in sorted(known)}
-    close = [by_lower[one] for one in get_close_matches(str(name).lower(), by_lower, n=3, cutoff=0.5)]
+    """Return a hint with the known names closest to `name`, followed by where to find all of them."""
+    by_lower = {known_name.lower(): known_name for known_name in sorted(known)}
+    close = [by_lower[match] for match in get_close_matches(str(name).lower(), by_lower, n=3, cutoff=0.5)]
     if not close:
         return all_of_them
-    return f"did you mean {' or '.join(repr(c) for c in close)}? {all_of_them}"
+    return f"did you mean {' or '.join(map(repr, close))}? {all_of_them}"

@@ -1,4 +1,4 @@
-"""Job files: a plan, and the files and databases it is for, in YAML, TOML or JSON.
+"""Job files: a plan, with its files and databases, in YAML, TOML or JSON.
 
 To add a key, add a row to the table of options.
 """
@@ -15,33 +15,33 @@ from shoal.errors import DataError
 from shoal.options.table import PLAN, READING, WRITING
 from shoal.plan import Plan, yaml_of
 
-# What a job file may say besides the plan.
+# Keys of a job file besides those of the plan.
 JOB_KEYS = ("input", "output", "report", "manifest")
-# And how the input is read and the output written, where that has to be said.
+# Keys for how to read the input and write the output.
 ACCESS_KEYS = tuple(option.key for option in (*READING, *WRITING))
 _ROLES = tuple(option.field for option in PLAN if option.role)
 
 
 def read_job(path: str | Path) -> tuple[Plan, dict[str, str]]:
-    """Return the plan of a job file (YAML, TOML or JSON by its suffix), and what it says about files and databases.
+    """Return the plan of a job file (YAML, TOML or JSON by its suffix), and its keys for files and databases.
 
-    Paths in it, of hierarchies too, are relative to the job file.
+    Paths in the job file, including those of hierarchies, are relative to it.
     """
     path = Path(path)
-    said = _parsed(path)
-    if not isinstance(said, dict):
-        raise DataError(f"A job file must hold names and values. Got something else in {path.name}.")
-    files = {key: str(said.pop(key)) for key in JOB_KEYS if key in said}
+    content = _parsed(path)
+    if not isinstance(content, dict):
+        raise DataError(f"A job file must contain keys with values. Got something else in {path.name}.")
+    files = {key: str(content.pop(key)) for key in JOB_KEYS if key in content}
     for key in files:
         if "://" not in files[key] and files[key] != "-":
             files[key] = str(path.parent / files[key])
-    files.update({key: str(said.pop(key)) for key in ACCESS_KEYS if key in said})
-    _change_paths(said, lambda where: where if "://" in where else str(path.parent / where))
-    return Plan.of(**said), files
+    files.update({key: str(content.pop(key)) for key in ACCESS_KEYS if key in content})
+    _change_paths(content, lambda where: where if "://" in where else str(path.parent / where))
+    return Plan.of(**content), files
 
 
 def job_text(plan: Plan, files: Mapping[str, str | None], access: Mapping[str, str], path: str | Path) -> str:
-    """Return the text of a job file at `path` that asks for the same again.
+    """Return the text of a job file at `path` that repeats this job.
 
     Parameters
     ----------
@@ -49,52 +49,52 @@ def job_text(plan: Plan, files: Mapping[str, str | None], access: Mapping[str, s
     files : {key of JOB_KEYS: path, address or None}
     access : {key of ACCESS_KEYS: text}
     path : path
-        Paths are written as seen from its folder, addresses without their passwords.
+        Paths are written relative to its folder, addresses without their passwords.
     """
     folder = Path(path).parent
-    said: dict[str, Any] = {key: _seen_from(folder, where) for key, where in files.items() if where is not None}
-    said |= access
-    said |= plan.job()
-    _change_paths(said, lambda where: _seen_from(folder, where))
-    return yaml_of(said)
+    content: dict[str, Any] = {key: _relative_to(folder, where) for key, where in files.items() if where is not None}
+    content |= access
+    content |= plan.job()
+    _change_paths(content, lambda where: _relative_to(folder, where))
+    return yaml_of(content)
 
 
 def override(job: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a job with others in their place: mappings are merged, the rest is replaced."""
-    found = dict(job)
+    """Return the fields of a job, overridden by others: mappings are merged, other values are replaced."""
+    result = dict(job)
     named = {name for role in _ROLES if role in fields for name in _listed(fields[role])}
     for role in _ROLES:
-        # A column with another role now has lost that of the job.
-        if role in found and role not in fields:
-            left = [name for name in _listed(found[role]) if name not in named]
-            found[role] = left if not isinstance(found[role], str) else left[0] if left else None
-    if fields.get("method", found.get("method")) != found.get("method"):
+        # A column with a new role loses its role in the job.
+        if role in result and role not in fields:
+            left = [name for name in _listed(result[role]) if name not in named]
+            result[role] = left if not isinstance(result[role], str) else left[0] if left else None
+    if fields.get("method", result.get("method")) != result.get("method"):
         # Both belong to the method of the job.
-        found.pop("options", None)
-        found.pop("time_limit", None)
+        result.pop("options", None)
+        result.pop("time_limit", None)
     for field, value in fields.items():
-        merged = isinstance(value, dict) and isinstance(found.get(field), dict)
-        found[field] = {**found[field], **value} if merged else value
-    return found
+        merged = isinstance(value, dict) and isinstance(result.get(field), dict)
+        result[field] = {**result[field], **value} if merged else value
+    return result
 
 
 def _listed(value: Any) -> list[str]:
     return [] if value is None else [value] if isinstance(value, str) else list(value)
 
 
-def _change_paths(said: dict[str, Any], change: Callable[[str], str]) -> None:
-    """Change the paths among the fields of a plan: of the population, and of hierarchies that are files."""
-    if isinstance(said.get("population"), str):
-        said["population"] = change(said["population"])
-    if isinstance(said.get("hierarchies"), dict):
-        said["hierarchies"] = {
-            name: change(one) if isinstance(one, str) and ":" not in one and one != "prefixes" else one
-            for name, one in said["hierarchies"].items()
+def _change_paths(fields: dict[str, Any], change: Callable[[str], str]) -> None:
+    """Change the paths among the fields of a plan: that of the population, and those of hierarchies in files."""
+    if isinstance(fields.get("population"), str):
+        fields["population"] = change(fields["population"])
+    if isinstance(fields.get("hierarchies"), dict):
+        fields["hierarchies"] = {
+            name: change(value) if isinstance(value, str) and ":" not in value and value != "prefixes" else value
+            for name, value in fields["hierarchies"].items()
         }
 
 
-def _seen_from(folder: Path, where: str) -> str:
-    """Return a path as seen from a folder, an address without its password."""
+def _relative_to(folder: Path, where: str) -> str:
+    """Return a path relative to a folder, or an address without its password."""
     if "://" in where:
         from shoal.io.sql import Address
 

@@ -22,10 +22,10 @@ Names = tuple[str, ...]
 
 KINDS: tuple[str, ...] = get_args(Kind)
 FORMS: tuple[str, ...] = get_args(Form)
-# Cells that are no numbers.
+# Cells that are not numbers.
 CELLS = ("value", "*", "month", "year")
 
-# Names that users of sdcMicro bring along, and the field each of them adds to.
+# sdcMicro's names, and the fields that they set.
 SDCMICRO = {
     "keyVars": "quasi_identifiers",
     "numVars": "quasi_identifiers",
@@ -39,101 +39,103 @@ SDCMICRO = {
 
 
 class Plan(BaseModel):
-    """What is to be released, and how.
+    """What to release, and how.
 
     Attributes
     ----------
     k : int
-        Least number of records (of units, if `unit` is given) that share their published quasi-identifiers.
+        Smallest number of records (of units, if `unit` is given) that share their published quasi-identifiers.
     quasi_identifiers : names or None
-        What others may know about a person. None: every column without another role.
+        Columns that others may know about a person. None: every column without another role.
     sensitive_attributes, other : names
-        Passed on as they are. A column may be quasi-identifier and sensitive: it is published as the former.
+        Published unchanged. A column may be both a quasi-identifier and sensitive: it is published as a
+        quasi-identifier.
     l : int or None
-        Least number of different values of every sensitive attribute in every group (distinct l-diversity). Of one that
-        is a quasi-identifier too, neither this nor `t` says anything, and that is warned of.
+        Smallest number of different values of every sensitive attribute in every group (distinct l-diversity). Neither
+        `l` nor `t` applies to a sensitive attribute that is also a quasi-identifier; Shoal warns of this.
     t : float or None
-        Greatest distance, from 0 to 1, of the distribution of every sensitive attribute in any group from that in the
+        Largest distance, from 0 to 1, between the distribution of a sensitive attribute in a group and that in the
         whole table (t-closeness). Numbers, dates and levels are compared by their order, values with a hierarchy by
-        the height at which they meet, others as equal or not.
+        the height at which they meet, all others as equal or different.
     models : {sensitive attribute: model or models}
-        Others, or for some attributes only, such as ``{"disease": "entropy-diversity l=3"}``: see
+        Other privacy models, or models for some attributes only, such as ``{"disease": "entropy-diversity l=3"}``: see
         ``shoal.privacy.models.MODELS``.
     enforcement : str or None
-        How groups come to satisfy `l`, `t` and `models`. "best" tries what fits and takes the lowest loss; "repair"
-        mends the groups of `method`; "growth", "merge", "k-first", "t-first" and "mondrian" make groups of their own.
-        None: "best" if the method is "auto", else "repair". With "global-recoding", groups are only merged.
+        How groups are made to satisfy `l`, `t` and `models`. "best" tries all that apply and takes the lowest loss;
+        "repair" changes the groups of `method`; "growth", "merge", "k-first", "t-first" and "mondrian" form groups of
+        their own. None: "best" if the method is "auto", else "repair". With "global-recoding", groups are only merged.
     population : file or None
-        A table of those who may be in the table, with the same quasi-identifiers, for `k_map` and `presence`.
+        A table of people who may be in the released table, with the same quasi-identifiers, for `k_map` and `presence`.
     k_map : int or None
-        Least number of people of the population that match what is published of any record.
+        Smallest number of people in the population that match the published values of a record.
     presence : (low, high) or None
-        Within which the share of a group's matching people in the population must lie that are in the table.
+        Allowed range for the share of matching people in the population, in any group, that are in the table.
     identifiers : names
         Dropped.
     weight : name or None
-        Sampling weights: they enter means and losses, not k. Passed on.
+        Sampling weights, used in means and losses but not in k. Published unchanged.
     unit : name or None
-        Whose row it is, a person or a household: k counts different ones. Dropped.
+        The person or household that a row belongs to: k counts different units. Dropped.
     stratum : names
-        Groups never cross strata. Passed on, and counted among what others may know.
+        Groups never cross strata. Published unchanged, and counted among what others may know.
     places : pairs of names
-        Latitude and longitude in degrees: one attribute.
+        Latitude and longitude in degrees, treated as one attribute.
     types : {name: kind}
-        Inferred where not said.
+        Types of quasi-identifiers; the others are inferred.
     levels : {name: values}
-        Of ordinal attributes, lowest first.
+        Values of ordinal attributes, lowest first.
     hierarchies : {name: hierarchy}
         A file, a :class:`shoal.Hierarchy`, nested lists or mappings, ``{"prefixes": [2, 3]}`` or
         ``{"widths": [5, 10, 20]}``.
     importance : {name: float}
-        What squared distances of an attribute are multiplied by.
+        Factors by which the squared distances of attributes are multiplied.
     representatives : {name or kind: how}
         What a group publishes; see ``shoal.tables.representatives.REPRESENTATIVES``.
     trim : float
         Share of a group that a trimmed mean leaves out at either end, rounded down to whole records.
     digits : {name: int}
-        Decimal places of what is published of a continuous attribute; as many as it has if not said.
+        Decimal places of the published values of continuous attributes. Default: as many as the attribute has.
     formats : {name: pattern}
-        How dates are written in text, such as ``"%d/%m/%Y"``.
+        Formats of dates in text, such as ``"%d/%m/%Y"``.
     coordinates : int
-        Most coordinates of a nominal or hierarchical attribute. One that would take more, such as thousands of
-        postcodes, is projected to so many directions, always the same ones: its distances are then kept on average,
-        each to about sqrt(2 / coordinates), and this is said.
+        Largest number of coordinates of a nominal or hierarchical attribute. An attribute that needs more, such as
+        thousands of postcodes, is projected onto this number of directions, always the same ones. Its distances are
+        then preserved on average, each to within about sqrt(2 / coordinates); a note tells you so.
     missing : "value", "error" or "drop"
-        A missing value is a value; or there must be none; or such rows are dropped.
+        Whether missing values are treated as values, are refused, or have their rows dropped.
     missing_values : values, or {name: values}
-        What stands for a missing value besides an empty field; nothing else does.
+        Values that stand for a missing value. Otherwise, only empty fields are missing.
     release : str
         "microaggregation" publishes typical values, "local-recoding" ranges and ancestors, "global-recoding" the same
         without ever separating equal records, "strongly-safe" the cell of each record: cells do not depend on the data,
-        and records of cells with fewer than k of them are removed.
+        and records of cells with fewer than k records are removed.
     cells : {name: cell}
-        Of a strongly-safe release. Of numbers the width, the first cell beginning at 0; of dates the width in days, or
-        "month" or "year"; of values with a hierarchy the number of levels to go up. "value" leaves a value as it is,
-        "*" says nothing. Where not said: one level up with a hierarchy, "value" for other categories; of numbers and
-        dates they must be said.
+        Cells of a strongly-safe release. For numbers, a width, with a cell beginning at 0; for dates, a width in days,
+        "month" or "year"; for values with a hierarchy, a number of levels to go up. "value" publishes the value itself,
+        "*" suppresses it. Default: one level up with a hierarchy, "value" for other categories; cells of numbers and
+        dates have no default.
     blocks : "joint", "each" or lists of names
-        Which attributes are grouped together. With more than one block, k holds for each block only.
+        Which attributes are grouped together. With several blocks, k holds within each block only.
     small_strata : "error" or "merge"
-        What is done about strata of fewer than k records.
+        What to do with strata of fewer than k records.
     method, options, refine : str, {name: value}, str or None
         See :func:`shoal.partition`.
     random_state : int or None
-        Seed of a method that draws at random; of "auto" it is 0 if not said.
+        Seed of a method that uses random numbers. None is 0 for "auto".
     n_jobs : int or None
-        Threads; all cores by default.
+        Number of threads; all cores by default.
     time_limit : float or None
-        About how many seconds the method "auto", "anytime" or "exact", or the refinement "anytime", may take. None:
-        "auto" takes 10 at most, and 100 more for every million rows, "anytime" a minute, "exact" ten; models of privacy
-        take more, as much as they need. A search that is ended by the clock may give other groups another time.
+        Approximate number of seconds that the method "auto", "anytime" or "exact", or the refinement "anytime", may
+        take. None: 10 for "auto", and 100 more per million rows; one minute for "anytime"; ten minutes for "exact".
+        Privacy models take additional time, which is not limited. A search that is stopped by the clock may give
+        different groups in another run.
     bound : "none", "quick" or "lp"
-        How hard to look for a lower bound on the loss, which says how far from the best possible it is at most. "quick"
-        is rough, and left out for tables on which it would take longer than the method may; "lp" is far better for some
-        thousands of rows, and takes at most `time_limit` seconds of its own (None: 60). There is none with weights.
+        How to compute a lower bound on the loss, which limits how far the loss is above the best possible. "quick" is
+        rough, and is skipped for tables on which it would take longer than the method may; "lp" is much better for some
+        thousands of rows, and takes up to `time_limit` seconds of its own (None: 60). With weights, there is no bound.
     shuffle : bool
-        Whether rows are published in a random order. It is drawn anew each time and kept nowhere: whoever knew it
-        could undo it.
+        Whether to publish the rows in random order. The order is drawn anew each time and stored nowhere, because it
+        could be used to undo the shuffling.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=False)
@@ -143,7 +145,7 @@ class Plan(BaseModel):
     sensitive_attributes: Names = ()
     identifiers: Names = ()
     other: Names = ()
-    l: int | None = Field(None, ge=2)  # noqa: E741 - the name that everybody knows
+    l: int | None = Field(None, ge=2)  # noqa: E741 - the usual name
     t: float | None = Field(None, ge=0, le=1)
     models: dict[str, Names] = {}
     enforcement: Way | None = None
@@ -183,13 +185,13 @@ class Plan(BaseModel):
     )
     @classmethod
     def _one_or_many(cls, value: Any) -> Any:
-        """A single name stands for a list of one."""
+        """Turn a single name into a tuple."""
         return (value,) if isinstance(value, str) else value
 
     @field_validator("models", mode="before")
     @classmethod
     def _as_texts(cls, value: Any) -> Any:
-        """A model in hand is kept as its text, and one stands for a list of one."""
+        """Turn models into tuples of their texts."""
         if not isinstance(value, dict):
             return value
         lists = {name: many if isinstance(many, list | tuple) else (many,) for name, many in value.items()}
@@ -205,16 +207,16 @@ class Plan(BaseModel):
     @field_validator("levels", "missing_values", mode="before")
     @classmethod
     def _no_truth_values(cls, value: Any) -> Any:
-        """Unquoted yes and no are true and false in YAML, which no column holds as written."""
+        """Refuse truth values: YAML reads an unquoted yes or no as one, while the column contains the word."""
         lists = value.values() if isinstance(value, dict) else (value,)
         if any(isinstance(one, bool) for many in lists if isinstance(many, list | tuple) for one in many):
-            raise ValueError("must be texts and numbers: put yes and no, true and false into quotes")
+            raise ValueError("must be texts and numbers: put yes, no, true and false into quotes")
         return value
 
     @field_validator("hierarchies", mode="before")
     @classmethod
     def _as_plain_values(cls, value: Any) -> Any:
-        """A hierarchy in hand is kept as its paths, with the lengths of its edges where they differ from 1."""
+        """Turn hierarchies into their paths, with the lengths of edges that differ from 1."""
         if not isinstance(value, dict):
             return value
         return {name: one.to_plain() if hasattr(one, "to_plain") else one for name, one in value.items()}
@@ -239,12 +241,12 @@ class Plan(BaseModel):
     @classmethod
     def _importance(cls, value: dict[str, float]) -> dict[str, float]:
         if any(not 0 <= x < float("inf") for x in value.values()):
-            raise ValueError("must be finite numbers from 0 on")
+            raise ValueError("must be finite numbers of at least 0")
         return value
 
     @model_validator(mode="after")
     def _one_role_each(self) -> Plan:
-        """A column has one role, but a quasi-identifier may be sensitive too."""
+        """Refuse columns with two roles, except quasi-identifiers that are also sensitive."""
         seen: dict[str, str] = {}
         for role in ("quasi_identifiers", "identifiers", "other", "weight", "unit", "stratum", "sensitive_attributes"):
             named = getattr(self, role) or ()
@@ -264,13 +266,13 @@ class Plan(BaseModel):
         return self
 
     @model_validator(mode="after")
-    def _about_something(self) -> Plan:
-        """What is demanded of sensitive attributes needs one, and what is counted in a population needs that."""
+    def _complete_demands(self) -> Plan:
+        """Refuse demands without a sensitive attribute, and a population without a demand on it or the reverse."""
         for model in ("l", "t"):
             if getattr(self, model) is not None and not self.demanded_of:
-                raise ValueError(f"{model} is about sensitive attributes that are not quasi-identifiers, and none is")
+                raise ValueError(f"{model} needs a sensitive attribute that is not a quasi-identifier")
         if self.enforcement is not None and not self.has_demands:
-            raise ValueError("the enforcement is of l, t and models, and none of them is said")
+            raise ValueError("enforcement needs l, t or models")
         counted = self.k_map is not None or self.presence is not None
         if counted != (self.population is not None):
             raise ValueError("k_map and presence need a population, and a population needs one of them")
@@ -278,25 +280,25 @@ class Plan(BaseModel):
 
     @property
     def demanded_of(self) -> Names:
-        """Return the sensitive attributes that `l`, `t` and `models` are about."""
+        """Return the sensitive attributes to which `l`, `t` and `models` apply."""
         known = self.quasi_identifiers or ()
         return tuple(dict.fromkeys([*(n for n in self.sensitive_attributes if n not in known), *self.models]))
 
     @property
     def has_demands(self) -> bool:
-        """Return whether anything is demanded of sensitive attributes."""
+        """Return whether there are demands on sensitive attributes."""
         return self.l is not None or self.t is not None or bool(self.models)
 
     @classmethod
     def of(cls, **fields: Any) -> Plan:
-        """Return the plan with these fields; sdcMicro's names are taken too.
+        """Return the plan with these fields, which may have sdcMicro's names.
 
         Raises
         ------
         OptionError
-            That says which field is wrong and why.
+            If a field is unknown or wrong.
         """
-        fields = _house_names(fields)
+        fields = _with_our_names(fields)
         for name in fields:
             if name not in cls.model_fields:
                 raise OptionError(
@@ -305,47 +307,47 @@ class Plan(BaseModel):
         try:
             return cls.model_validate(fields)
         except ValidationError as error:
-            raise OptionError(*_in_our_words(error)) from None
+            raise OptionError(*_message_and_hint(error)) from None
 
     def job(self) -> dict[str, Any]:
         """Return the fields that differ from their defaults, as plain values for JSON, YAML and TOML."""
-        said = self.model_dump(mode="json", exclude_defaults=True)
-        return {"k": self.k, **said}
+        changed = self.model_dump(mode="json", exclude_defaults=True)
+        return {"k": self.k, **changed}
 
     def to_yaml(self) -> str:
         """Return the plan as a job file."""
         return yaml_of(self.job())
 
 
-def yaml_of(said: Mapping[str, Any]) -> str:
+def yaml_of(values: Mapping[str, Any]) -> str:
     """Return plain values as YAML."""
     import yaml
 
-    plain = json.dumps(said, ensure_ascii=False).isprintable()  # PyYAML does not read all that it writes otherwise
-    return yaml.safe_dump(dict(said), sort_keys=False, allow_unicode=plain, default_flow_style=None, width=100)
+    plain = json.dumps(values, ensure_ascii=False).isprintable()  # PyYAML cannot read back other characters
+    return yaml.safe_dump(dict(values), sort_keys=False, allow_unicode=plain, default_flow_style=None, width=100)
 
 
-def _house_names(fields: dict[str, Any]) -> dict[str, Any]:
+def _with_our_names(fields: dict[str, Any]) -> dict[str, Any]:
     """Return the fields with sdcMicro's names replaced."""
-    found = {name: value for name, value in fields.items() if name not in SDCMICRO}
+    renamed = {name: value for name, value in fields.items() if name not in SDCMICRO}
     for name, ours in SDCMICRO.items():
         if name not in fields or fields[name] is None:
             continue
         value = fields[name]
         if ours in ("k", "weight", "unit"):
-            if ours in found:
-                raise OptionError(f"The plan says both {ours!r} and {name!r}, sdcMicro's name for it.")
-            found[ours] = value[0] if isinstance(value, list | tuple) and len(value) == 1 else value
+            if ours in renamed:
+                raise OptionError(f"A plan must set {ours!r} once. Got {name!r} as well, sdcMicro's name for it.")
+            renamed[ours] = value[0] if isinstance(value, list | tuple) and len(value) == 1 else value
         else:
             names = [value] if isinstance(value, str) else list(value)
-            before = found.get(ours) or ()
-            found[ours] = [before] if isinstance(before, str) else list(before)
-            found[ours] += [one for one in names if one not in found[ours]]
-    return found
+            given = renamed.get(ours) or ()
+            renamed[ours] = [given] if isinstance(given, str) else list(given)
+            renamed[ours] += [one for one in names if one not in renamed[ours]]
+    return renamed
 
 
-def _in_our_words(error: ValidationError) -> tuple[str, str | None]:
-    """Return the message and the hint of the first thing that is wrong."""
+def _message_and_hint(error: ValidationError) -> tuple[str, str | None]:
+    """Return a message and a hint for the first mistake."""
     first = error.errors(include_url=False)[0]
     place = [str(part) for part in first["loc"] if not (isinstance(part, str) and "[" in part)]
     field = place[0] if place else ""
@@ -353,7 +355,7 @@ def _in_our_words(error: ValidationError) -> tuple[str, str | None]:
     words = words.replace("Input should be", "must be").rstrip(".")
     words = words.replace("greater than or equal to", "at least").replace("less than or equal to", "at most")
     if not field:
-        return f"In this plan {words}.", "name each column once."
+        return f"In this plan {words}.", "give each column one role." if "two roles" in words else None
     named = f"The {field!r} of a plan" if len(place) == 1 else f"The {field!r} of a plan, at {place[1]!r},"
     got = first.get("input")
     got = f" Got {got!r}." if isinstance(got, str | int | float) else ""

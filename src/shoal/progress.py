@@ -1,6 +1,6 @@
-"""Progress is one number from 0 to 1, given to a callable now and then; the default is silence.
+"""Progress: a callable receives the fraction done, from 0 to 1, from time to time.
 
-A search that goes on for as long as it may gives a :class:`Standing`, a number that also tells how far it has come.
+A search with a time limit reports a :class:`Standing`, a fraction that also carries its loss and its gap.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ STEP = 0.005
 
 
 class Standing(float):
-    """A fraction done that also tells how a search stands.
+    """The fraction done, with the state of a search.
 
     Attributes
     ----------
     seconds : float
-        Since the search began.
+        Time since the search began.
     loss : float
         SSE / SST of the best partition so far.
     gap : float
-        By how much that is above the best possible at most, relatively; infinite if nothing is known.
+        Upper limit on how far the loss is above the best possible, as a fraction of it; infinite if unknown.
     """
 
     seconds: float
@@ -31,28 +31,28 @@ class Standing(float):
     gap: float
 
     def __new__(cls, fraction: float, seconds: float, loss: float, gap: float) -> Standing:
-        """Return a fraction that tells more."""
+        """Return a fraction with the state of a search."""
         self = super().__new__(cls, fraction)
         self.seconds, self.loss, self.gap = seconds, loss, gap
         return self
 
 
 def moved(fraction: float, new: float) -> float:
-    """Return `new` with whatever `fraction` tells beside itself."""
+    """Return the fraction `new` with the state that `fraction` carries, if any."""
     if isinstance(fraction, Standing):
         return Standing(new, fraction.seconds, fraction.loss, fraction.gap)
     return new
 
 
 def silent(_: float) -> None:
-    """Report to nobody."""
+    """Report nothing."""
 
 
 def throttled(callback: Progress | None) -> Progress:
-    """Return a reporter that hands rising fractions to `callback`, at most once every half per cent.
+    """Return a reporter that passes rising fractions to `callback`, at most once per half per cent.
 
-    Values outside [0, 1] are clipped and a fraction below the last one is not passed on, so that a
-    bar never runs backwards.
+    Fractions are clipped to [0, 1], and those below the last one are not passed on, so that a progress bar never runs
+    backwards.
     """
     if callback is None:
         return silent
@@ -71,5 +71,5 @@ def throttled(callback: Progress | None) -> Progress:
 
 
 def part(report: Progress, start: float, end: float) -> Progress:
-    """Return a reporter whose 0 .. 1 is the stretch start .. end of `report`."""
+    """Return a reporter that maps 0 .. 1 to start .. end of `report`."""
     return lambda fraction: report(moved(fraction, start + (end - start) * float(fraction)))

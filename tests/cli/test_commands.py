@@ -27,7 +27,7 @@ def released(people, run):
 def test_a_release_is_verified_with_the_manifest_beside_it(released, run):
     said = run("verify", "out.csv")
     assert "out.csv.manifest.json" in said.stdout
-    assert "SHA-256 of the manifest: holds" in said.stdout
+    assert "SHA-256: matches the manifest" in said.stdout
     (released / "out.csv.manifest.json").rename(released / "m.json")
     assert "k = 4: holds" in run("verify", "out.csv", "--manifest", "m.json").stdout
     facts = json.loads(run("verify", "out.csv", "--manifest", "m.json", "--json").stdout)
@@ -40,7 +40,7 @@ def test_a_file_that_was_changed_is_refused(released, run):
     with open(released / "out.csv", "a") as file:
         file.write("\n")
     said = run("verify", "out.csv", code=1)
-    assert "its SHA-256 is another one" in flat(said)
+    assert "the SHA-256 differs" in flat(said)
     run("verify", "out.csv", *QI, "-k", 4)  # by itself it is still good
 
 
@@ -57,7 +57,7 @@ def test_a_k_that_does_not_hold_is_refused(released, run):
 
 def test_k_may_count_units(people, run):
     (people / "t.csv").write_text("who,age\n" + "".join(f"{i // 2},{30 + i // 4}\n" for i in range(12)))
-    assert "k = 2 in units, 4 in rows" in run("verify", "t.csv", "--unit", "who", "--qi", "age").stdout
+    assert "k = 2 counting units, 4 counting rows" in run("verify", "t.csv", "--unit", "who", "--qi", "age").stdout
     run("verify", "t.csv", "--unit", "who", "--qi", "age", "-k", 3, code=1)
     run("verify", "t.csv", "--qi", "age", "-k", 4)
 
@@ -74,7 +74,7 @@ def test_blocks_are_verified_one_by_one(people, run):
     [
         (("out.csv", "--qi", "agee"), "did you mean 'age'"),
         (("out.csv", "--manifest", "people.csv"), "The manifest people.csv is not JSON"),
-        (("out.csv", "--manifest", "m.json", "--qi", "age"), "The manifest says what the columns are"),
+        (("out.csv", "--manifest", "m.json", "--qi", "age"), "With a manifest, columns and demands"),
         (("nothing.csv",), "Got no such file"),
     ],
 )
@@ -185,7 +185,7 @@ def test_the_demo_shows_a_group_and_leaves_what_it_says(people, run):
     assert len(dates) == 5
     assert len({line[:50] for line in dates}) == 1
     assert max(len(line) for line in said.stdout.splitlines() if "file://" not in line) <= 80
-    assert "must not replace files" in flat(run("demo", code=2))
+    assert "must not overwrite files" in flat(run("demo", code=2))
     run("verify", "shoal-demo/release.csv", "-q")
     run("demo", "--force", "-q")
 
@@ -193,7 +193,7 @@ def test_the_demo_shows_a_group_and_leaves_what_it_says(people, run):
 # --- help ---
 
 
-@pytest.mark.parametrize("command", ["anonymize", "verify", "compare", "methods", "demo", None])
+@pytest.mark.parametrize("command", ["anonymize", "verify", "compare", "methods", "demo", "warm", None])
 def test_help_has_examples_and_fits(run, monkeypatch, command):
     monkeypatch.setenv("COLUMNS", "60")
     said = run(*([command] if command else []), "--help").stdout

@@ -93,7 +93,7 @@ def test_what_holds_is_told_if_nothing_is_asked(released, run):
         (("--model", "illness=t-closeness"), "must have t"),
         (("--t", 2), "must be at most 1"),
         (("--k-map", 3), "need a population"),
-        (("--enforce", "growth"), "the enforcement is of l, t and models"),
+        (("--enforce", "growth"), "enforcement needs l, t or models"),
         (("--presence", "1,0", "--population", "people.csv"), "the lower one first"),
     ],
 )

@@ -118,7 +118,7 @@ def test_strata_units_and_global_recoding_keep_models_too():
     assert all(by_stratum.audit.models)
     parts = by_stratum.table.groupby(["age", "wage", "sex"])
     assert parts["ill"].nunique().min() >= 3
-    with pytest.warns(DisclosureWarning, match="Models of privacy count rows"):
+    with pytest.warns(DisclosureWarning, match="Privacy models count rows"):
         by_unit = release(table, unit="unit", l=3)
     assert all(by_unit.audit.models)
     assert by_unit.audit.k_units >= 3
@@ -147,7 +147,7 @@ def test_n_t_closeness_falls_back_on_t_closeness_if_the_published_table_is_seen_
 
 
 def test_what_is_published_as_a_quasi_identifier_has_no_model_and_that_is_said():
-    with pytest.warns(DisclosureWarning, match="say nothing about 'age', published as quasi-identifiers"):
+    with pytest.warns(DisclosureWarning, match="do not apply to 'age', because it is published as a quasi-identifier"):
         result = release(people(), sensitive_attributes=["ill", "age"], l=3)
     assert [finding.attribute for finding in result.audit.models] == ["ill"]
 

@@ -242,7 +242,7 @@ def test_a_changed_cell_is_found_by_the_hash(people, tmp_path):
     released(people, tmp_path)
     path = tmp_path / "out.csv"
     path.write_text(path.read_text().replace("n1", "n2", 1))
-    with pytest.raises(DisclosureError, match="is not the file of this manifest: its SHA-256 is another one"):
+    with pytest.raises(DisclosureError, match="is not the file that this manifest describes: the SHA-256 differs"):
         verify_file(io.read(path), tmp_path / "m.json")
 
 

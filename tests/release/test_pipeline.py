@@ -103,10 +103,10 @@ def test_the_input_is_never_replaced(people, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     before = people.read_bytes()
     for target in ({"output": "./people.csv"}, {"output": "out.csv", "manifest": "people.csv"}):
-        with pytest.raises(OptionError, match="The input must stay as it is"):
+        with pytest.raises(OptionError, match="The output must not overwrite the input"):
             shoal.anonymize_file(people, plan=PLAN, force=True, **target)
     release = shoal.anonymize_file(people, plan=PLAN)
-    with pytest.raises(OptionError, match="The input must stay as it is"):
+    with pytest.raises(OptionError, match="The output must not overwrite the input"):
         release.save("people.csv", force=True)
     assert people.read_bytes() == before
 

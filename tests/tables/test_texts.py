@@ -143,8 +143,8 @@ def test_ambiguous_dates_are_refused(mark):
     with pytest.raises(DataError) as caught:
         kind(f"01{mark}02{mark}1999", f"03{mark}04{mark}1999")
     assert str(caught.value) == (
-        f"The dates of the column 'x' can be read as day{mark}month or as month{mark}day. "
-        f"Hint: pass the right one, such as formats={{'x': '%d{mark}%m{mark}%Y'}}."
+        "The dates of the column 'x' must have a known order of day and month. Got dates that fit both. "
+        f"Hint: state it with formats={{'x': '%d{mark}%m{mark}%Y'}} or '%m{mark}%d{mark}%Y'."
     )
 
 
@@ -158,7 +158,7 @@ def test_ambiguous_dates_are_refused(mark):
     ],
 )
 def test_dates_that_do_not_exist_are_refused_not_made_categories(values):
-    with pytest.raises(DataError, match="must hold dates that exist, in one order of day and month"):
+    with pytest.raises(DataError, match="must contain valid dates, all in the same order of day and month"):
         kind(*values)
 
 

@@ -1,7 +1,7 @@
 """The command line: ``shoal anonymize people.csv -k 5 -o release.csv``.
 
 Exit codes: 0 done, 1 refused because a guarantee does not hold, 2 wrong usage or input, 3 a defect of Shoal, 130
-stopped by Ctrl-C. What a command is for goes to standard output, everything else to standard error.
+stopped by Ctrl-C. Results go to standard output, everything else to standard error.
 
 To add a command, write a module and register it in `app`. Rules belong in the library, not here.
 """
@@ -12,7 +12,7 @@ __all__ = ["main"]
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line; `arguments` are those of the process if not given."""
+    """Run the command line with these arguments, by default those of the process."""
     from shoal.cli.app import app
 
     app(args=arguments, prog_name="shoal")

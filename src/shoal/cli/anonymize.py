@@ -1,4 +1,4 @@
-"""``shoal anonymize``: from a table to a verified release, its manifest and its report."""
+"""``shoal anonymize``: makes a verified release of a table, with its manifest and report."""
 
 from __future__ import annotations
 
@@ -39,30 +39,40 @@ EXAMPLES = """
 
 [cyan]shoal anonymize postgresql://me@host/db --table people -k 5 -o release.csv --unit household[/cyan]
 
-[dim]Once more, from what --write-job has written:[/dim]
+[dim]Repeat it with the job file that --write-job wrote:[/dim]
 
 [cyan]shoal anonymize --job job.yaml -o release.csv[/cyan]
 
-[dim]The manifest is written beside the release, as OUT.manifest.json. A name with a comma stands in double
+[dim]The manifest is written next to the release, as OUT.manifest.json. Put names that contain a comma in double
 quotes: --qi '"last, first"'.[/dim]
 """
 
 
 def options(plan: Sequence[Option] = PLAN) -> tuple[Option, ...]:
-    """Return the options of the command, those of the plan among them."""
+    """Return the options of the command, including those of the plan."""
     return (
         SOURCE,
         *plan,
-        Option("--output", "A file, a database, or [cyan]-[/cyan] for CSV.", "OUT", short="-o"),
-        Option("--report", "Write a report (HTML).", "FILE", panel=FILES),
-        Option("--manifest", "Default: OUT.manifest.json, if OUT is a file.", "FILE", panel=FILES),
-        switch("--no-manifest", "Write none.", FILES),
+        Option(
+            "--output",
+            "Where to write the release: a file, a database, or [cyan]-[/cyan] for CSV on standard output.",
+            "OUT",
+            short="-o",
+        ),
+        Option("--report", "Write a report in HTML.", "FILE", panel=FILES),
+        Option(
+            "--manifest",
+            "Where to write the manifest. Default: OUT.manifest.json, if OUT is a file.",
+            "FILE",
+            panel=FILES,
+        ),
+        switch("--no-manifest", "Write no manifest.", FILES),
         JOB,
-        Option("--write-job", "Write the job file that says all this.", "FILE", panel=FILES),
+        Option("--write-job", "Write these settings to a job file.", "FILE", panel=FILES),
         *WRITING,
-        switch("--force", "Replace what is there.", FILES),
+        switch("--force", "Overwrite existing files.", FILES),
         *READING,
-        switch("--dry-run", "Read, show and check everything; release nothing.", TALK),
+        switch("--dry-run", "Read and check everything and show the plan, but release nothing.", TALK),
         *TALKING,
     )
 
@@ -70,9 +80,9 @@ def options(plan: Sequence[Option] = PLAN) -> tuple[Option, ...]:
 @reports_errors
 @takes(*options())
 def anonymize(given: Given) -> None:
-    """Hide every record of a table in a group of at least [bold]k[/bold] look-alikes.
+    """Hide every record of a table in a group of at least [bold]k[/bold] similar records.
 
-    The release is written beside its place, read again, verified, and only then given its name.
+    The release is written to a temporary file, read again and verified before it gets its name.
     """
     job, shell, start = job_of(given), current(), time.perf_counter()
     from shoal.release import pipeline
@@ -95,7 +105,7 @@ def anonymize(given: Given) -> None:
 
 
 class _Shown(Hooks):
-    """What the command line shows along the way."""
+    """Shows the schema, progress, warnings and notes."""
 
     def __init__(self, shell: Shell, output: str, bar: Callable[[str], Progress | None]) -> None:
         self.shell = shell
@@ -110,8 +120,8 @@ class _Shown(Hooks):
 
     @contextmanager
     def grouping(self) -> Iterator[None]:
-        with stoppable(self.shell), shows.compiling_said(self.shell), warnings.catch_warnings():
-            # What is to be warned of is said in yellow.
+        with stoppable(self.shell), shows.compiling_noted(self.shell), warnings.catch_warnings():
+            # Disclosure warnings are shown by `on_warning`.
             warnings.simplefilter("ignore" if not self.shell.verbose else "default")
             warnings.simplefilter("ignore", DisclosureWarning)
             yield
@@ -120,7 +130,7 @@ class _Shown(Hooks):
         self.shell.warn(words)
 
     def on_written(self, release: Release) -> None:
-        self.shell.done = f"the release {self.output} was written, but not all of the files that belong to it"
+        self.shell.done = f"the release {self.output} was written, but not all of its other files"
 
     def on_note(self, words: str) -> None:
         self.shell.note(words)
@@ -140,15 +150,15 @@ def _show_schema(shell: Shell, source: Source, prepared: Prepared) -> None:
 
 
 def _show_plan(shell: Shell, prepared: Prepared, job: Job, *, json: bool) -> None:
-    """Show what would be done, and write the job file."""
+    """Show the plan of a dry run, and write the job file."""
     from shoal.release.files import write_job_file
 
     coordinates = prepared.embedded()
     methods = prepared.methods(coordinates)
     n, plan = prepared.table.num_rows, prepared.plan
     rows: list[tuple[str, Any]] = [("k", f"{plan.k}: at most {n // plan.k:,} groups")]
-    for own, name, why in methods:
-        block = f"{', '.join(own)}: " if len(methods) > 1 else ""
+    for attributes, name, why in methods:
+        block = f"{', '.join(attributes)}: " if len(methods) > 1 else ""
         rows.append(("method", f"{block}{name}: {why}"))
     rows.append(("space", f"{coordinates.together().shape[1]} coordinates"))
     if prepared.rows_dropped:
@@ -156,8 +166,8 @@ def _show_plan(shell: Shell, prepared: Prepared, job: Job, *, json: bool) -> Non
     if prepared.rows_removed:
         rows.append(("removed", shows.removed(prepared.rows_removed, plan.k)))
     if plan.missing == "value" and any(prepared.missing.values()):
-        told = ", ".join(f"{name} {count:,}" for name, count in prepared.missing.items() if count)
-        rows.append(("missing", told))
+        counts = ", ".join(f"{name} {count:,}" for name, count in prepared.missing.items() if count)
+        rows.append(("missing", counts))
     if job.job_file is not None:
         write_job_file(job)
         rows.append(("job file", str(job.job_file)))
@@ -184,7 +194,7 @@ def _show_plan(shell: Shell, prepared: Prepared, job: Job, *, json: bool) -> Non
                     }
                     for a in prepared.attributes
                 ],
-                "methods": [{"attributes": list(own), "method": name, "why": why} for own, name, why in methods],
+                "methods": [{"attributes": list(names), "method": name, "why": why} for names, name, why in methods],
                 "warnings": list(prepared.warnings),
             }
         )

@@ -1,4 +1,4 @@
-"""All commands under one name."""
+"""The application: all commands of ``shoal``."""
 
 from __future__ import annotations
 
@@ -16,19 +16,21 @@ from shoal.cli.methods import EXAMPLES as METHODS
 from shoal.cli.methods import methods
 from shoal.cli.verify import EXAMPLES as VERIFY
 from shoal.cli.verify import verify
+from shoal.cli.warm import EXAMPLES as WARM
+from shoal.cli.warm import warm
 
 EXAMPLES = """
 [bold]Examples[/bold]
 
-[dim]See it work on an invented survey:[/dim]
+[dim]Try it on an invented survey:[/dim]
 
 [cyan]shoal demo[/cyan]
 
-[dim]Publish a table, with a report for whoever must agree:[/dim]
+[dim]Publish a table, with a report for those who approve the release:[/dim]
 
 [cyan]shoal anonymize people.csv -k 5 -o release.csv --id name --qi age,zip,income --report report.html[/cyan]
 
-[dim]Repeat the audit later, and find out which method loses least:[/dim]
+[dim]Repeat the audit later, and compare methods:[/dim]
 
 [cyan]shoal verify release.csv[/cyan]
 
@@ -62,9 +64,9 @@ def shoal(
         bool, typer.Option("--version", help="Show the version.", callback=_version, is_eager=True)
     ] = False,
 ) -> None:
-    """Publish tables about people without giving anyone away.
+    """Publish tables about people without revealing who is who.
 
-    Every record is hidden in a group of at least [bold]k[/bold] look-alikes that publish the same values.
+    Every record is hidden in a group of at least [bold]k[/bold] similar records that publish the same values.
     """
 
 
@@ -73,3 +75,4 @@ app.command(epilog=VERIFY)(verify)
 app.command(epilog=COMPARE)(compare)
 app.command(epilog=METHODS)(methods)
 app.command(epilog=DEMO)(demo)
+app.command(epilog=WARM)(warm)

@@ -1,4 +1,4 @@
-"""From a table of options to a command: typer gets its parameters, the command what they were given."""
+"""Turns a table of options into a command: typer gets the parameters, the command their values."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ import typer
 from shoal.options.option import Given, Option
 from shoal.options.table import FILES
 
-SOURCE = Option("source", "A file, [cyan]postgresql://..[/cyan], or [cyan]-[/cyan] for CSV.", "IN")
-JOB = Option("--job", "YAML, TOML or JSON that says all of this; options override it.", "FILE", panel=FILES)
+SOURCE = Option(
+    "source", "The table: a file, [cyan]postgresql://..[/cyan], or [cyan]-[/cyan] for CSV on standard input.", "IN"
+)
+JOB = Option("--job", "Read settings from a job file (YAML, TOML or JSON); options override it.", "FILE", panel=FILES)
 
 
 def takes(*options: Option) -> Callable[[Callable[[Given], None]], Callable[..., None]]:
-    """Return a decorator: the command is called with keywords, one per option, and finds them in a :class:`Given`."""
+    """Return a decorator for a command that takes one keyword per option, and receives them as a :class:`Given`."""
     keys = {_parameter_name(option): option.key for option in options}
 
     def decorate(command: Callable[[Given], None]) -> Callable[..., None]:

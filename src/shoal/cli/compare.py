@@ -1,4 +1,4 @@
-"""``shoal compare``: what methods lose on a table, how long they take, and how large their groups are."""
+"""``shoal compare``: the loss, the time and the group sizes of methods on a table."""
 
 from __future__ import annotations
 
@@ -37,22 +37,22 @@ EXAMPLES = """
 
 [cyan]shoal compare people.csv -k 5 --qi age,sex --release global-recoding --release strongly-safe --cell age=10[/cyan]
 
-[dim]Nothing is released. The loss is SSE / SST on the coordinates that a release would be made from, and the gap says
-by how much it is above the best possible at most.[/dim]
+[dim]Nothing is released. The loss is SSE / SST on the coordinates that a release would be made from. The gap is an
+upper limit on how far the loss is above the best possible.[/dim]
 """
 LEGEND = """\
-NCP and Total-IL: how wide groups are, in shares of the range, the values or the
+NCP and Total-IL: width of the groups, as a share of the range, the values or the
 levels of each column. C_AVG: average size over k. C_DM: sum of squared sizes.
-Removed records count as suppressed, and cost C_DM the size of the table."""
+Removed records count as suppressed, and each adds the size of the table to C_DM."""
 DEFAULT = ("mdav", "mondrian-v2d", "mdav*", "ona*", "auto")
 
-# What a comparison tries several of, in place of the options of the plan.
+# Options that a comparison takes several times, in place of those of the plan.
 TRIED = {
-    "k": Option("-k", "Least group size; repeat it. Default: 5.", "K", WHOLES),
-    "method": Option("--method", f"Repeat it. Default: {', '.join(DEFAULT)}.", "M", TEXTS),
+    "k": Option("-k", "Smallest group size; may be repeated. Default: 5.", "K", WHOLES),
+    "method": Option("--method", f"Method; may be repeated. Default: {', '.join(DEFAULT)}.", "M", TEXTS),
     "release": Option(
         "--release",
-        "Compare forms of release too; repeat it. microaggregation, local-recoding, global-recoding, "
+        "Form of release; may be repeated: microaggregation, local-recoding, global-recoding, "
         "strongly-safe. Default: that of the job file.",
         "FORM",
         TEXTS,
@@ -63,15 +63,15 @@ LEFT_OUT = ("digits", "options", "shuffle")
 
 
 def options(plan: Sequence[Option] = PLAN) -> tuple[Option, ...]:
-    """Return the options of the command, those of the plan among them."""
+    """Return the options of the command, including those of the plan."""
     return (
         SOURCE,
         *(TRIED.get(option.field, option) for option in plan if option.field not in LEFT_OUT),
         JOB,
-        Option("--plot", "Draw loss and time (svg, png, pdf).", "FILE", panel=FILES),
-        switch("--force", "Replace a plot that is there.", FILES),
+        Option("--plot", "Plot loss and time (svg, png or pdf).", "FILE", panel=FILES),
+        switch("--force", "Overwrite an existing plot.", FILES),
         *READING,
-        switch("--units", "Show NCP, Total-IL, C_AVG and C_DM too, as several forms do.", TALK),
+        switch("--units", "Also show NCP, Total-IL, C_AVG and C_DM. Default if several forms are compared.", TALK),
         *TALKING,
     )
 
@@ -79,7 +79,7 @@ def options(plan: Sequence[Option] = PLAN) -> tuple[Option, ...]:
 @reports_errors
 @takes(*options())
 def compare(given: Given) -> None:
-    """Try methods on a table: what each loses, how long it takes, how large its groups are."""
+    """Compare methods on a table: the loss, the time and the group sizes of each."""
     plan, files = plan_of(given)
     where, plot = given["source"] or files.get("input"), given["plot"]
     if where is None:
@@ -97,7 +97,7 @@ def compare(given: Given) -> None:
     current().show(_table(trials))
     if given["units"] or len(shapes) > 1:
         current().show("", _units(trials), "", Text(LEGEND, style="dim"))
-    for name, k, error in dict.fromkeys((_called(trial), trial.k, trial.error) for trial in trials if trial.error):
+    for name, k, error in dict.fromkeys((_name_of(trial), trial.k, trial.error) for trial in trials if trial.error):
         current().note(f"{name}, k = {k}: {in_words_of_the_command_line(error)}")
     if all(trial.error for trial in trials):
         raise OptionError("At least one of the methods must be usable on this table. Got none.")
@@ -121,15 +121,15 @@ def _trials(
     from shoal.release.job import read_input
 
     with shows.bars(shell) as bar:
-        found = read_input(where, how, bar("reading"))
+        source = read_input(where, how, bar("reading"))
         from shoal.progress import silent, throttled
         from shoal.release.comparison import compare_methods
 
-        told = bar("trying")
-        progress = silent if told is None else throttled(told)
-        with stoppable(shell), shows.compiling_said(shell):
+        trying = bar("trying")
+        progress = silent if trying is None else throttled(trying)
+        with stoppable(shell), shows.compiling_noted(shell):
             trials = compare_methods(
-                found.table, plan, names, ks, forms=forms, text=found.text, decimal=found.decimal, progress=progress
+                source.table, plan, names, ks, forms=forms, text=source.text, decimal=source.decimal, progress=progress
             )
             return list(trials)
 
@@ -139,19 +139,19 @@ def _table(trials: list[Trial]) -> Table:
         *("k", "method", "loss", "gap", "seconds", "groups", "sizes"),
         numbers=("k", "loss", "gap", "seconds", "groups"),
     )
-    # The loss of what is left after records were removed is not to be compared with that of all.
-    fair = [t for t in trials if t.loss is not None and not t.removed]
-    best = {k: min((t.loss for t in fair if t.loss is not None and t.k == k), default=None) for k in _ks(trials)}
+    # A loss without the removed records is not comparable with one of all records.
+    comparable = [t for t in trials if t.loss is not None and not t.removed]
+    best = {k: min((t.loss for t in comparable if t.loss is not None and t.k == k), default=None) for k in _ks(trials)}
     for row in _rows(trials):
         trial = row.trial
         if trial is None or trial.loss is None or trial.seconds is None:
             _add(table, row, 5)
             continue
-        low = trial.loss == best[trial.k] and not trial.removed
+        lowest = trial.loss == best[trial.k] and not trial.removed
         table.add_row(
             row.k,
             row.name,
-            Text(shows.percent(trial.loss), style="bold green" if low else ""),
+            Text(shows.percent(trial.loss), style="bold green" if lowest else ""),
             "-" if trial.gap is None else shows.gap_percent(trial.gap),
             f"{trial.seconds:.2f}",
             f"{trial.groups:,}",
@@ -185,7 +185,7 @@ def _units(trials: list[Trial]) -> Table:
 
 
 class _Row(NamedTuple):
-    """A line of a table: a trial, or the name of the form of those below it."""
+    """A line of a table: a trial, or the form of the trials below it."""
 
     k: str
     name: str
@@ -202,19 +202,19 @@ def _rows(trials: list[Trial]) -> Iterator[_Row]:
         if several and not alone and (k or trials[at - 1].form != trial.form):
             yield _Row(k, trial.form, None)
             k = ""
-        yield _Row(k, ("  " if several and not alone else "") + _called(trial), trial, last)
+        yield _Row(k, ("  " if several and not alone else "") + _name_of(trial), trial, last)
 
 
-def _called(trial: Trial) -> str:
-    """Return the name of what was tried: the form where there is no method, else what `auto` stood for."""
+def _name_of(trial: Trial) -> str:
+    """Return the method, with what `auto` chose; the form if there is no method."""
     if trial.form == "strongly-safe":
         return trial.form
-    # Without its options, for which there is no room.
+    # The options of the method would be too wide.
     return trial.method if trial.method != "auto" else f"auto: {trial.chosen.partition(' ')[0].rstrip(',')}"
 
 
 def _add(table: Table, row: _Row, figures: int) -> None:
-    """Add a line without figures: what failed, or the name of a form."""
+    """Add a line without figures: a failed trial, or the name of a form."""
     if row.trial is None:
         table.add_row(row.k, Text(row.name, style="bold"), *[""] * figures)
     else:

@@ -1,4 +1,4 @@
-"""``shoal demo``: an invented survey, anonymised, with everything that a real one would get."""
+"""``shoal demo``: anonymises an invented survey, with manifest and report."""
 
 from __future__ import annotations
 
@@ -30,39 +30,39 @@ EXAMPLES = """
 K = 5
 ROWS = 1000
 COLUMNS = ("person_id", "birth_date", "sex", "postcode", "education", "income", "diagnosis")
-WIDE = 79  # characters that all of them take
+WIDE = 79  # characters that all columns take
 FILES = ("survey.csv", "release.csv", "release.csv.manifest.json", "report.html")
 
 
 @reports_errors
 @takes(
-    Option("--out", "Where the files go.", "DIR", default="shoal-demo"),
-    switch("--force", "Replace what is there."),
+    Option("--out", "Folder to write to.", "DIR", default="shoal-demo"),
+    switch("--force", "Overwrite existing files."),
     QUIET,
     VERBOSE,
 )
 def demo(given: Given) -> None:
-    """Anonymise an invented survey and show what comes out."""
+    """Anonymise an invented survey and show the result."""
     shell = current()
     folder = Path(given["out"])
     force, start = given["force"], time.perf_counter()
-    _make_room(folder, force)
+    _prepare_folder(folder, force)
     _write_survey(folder / "survey.csv", force)
-    with shows.bars(shell) as bar, shows.compiling_said(shell), warnings.catch_warnings():
+    with shows.bars(shell) as bar, shows.compiling_noted(shell), warnings.catch_warnings():
         warnings.simplefilter("ignore", DisclosureWarning)
         release = _released(folder, force, bar("working"))
-    _tell(shell, release, folder, time.perf_counter() - start)
+    _show(shell, release, folder, time.perf_counter() - start)
 
 
-def _make_room(folder: Path, force: bool) -> None:
+def _prepare_folder(folder: Path, force: bool) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ShoalError(f"The folder {folder} must be there or be made. Got: {error.strerror}.") from None
+        raise ShoalError(f"The folder {folder} must exist or be created. Got: {error.strerror}.") from None
     taken = [name for name in FILES if (folder / name).exists()]
     if taken and not force:
         raise ShoalError(
-            f"The demo must not replace files. Got {', '.join(taken)} in {folder}; nothing was changed.",
+            f"The demo must not overwrite files. Got {', '.join(taken)} in {folder}; nothing was changed.",
             "name another folder (--out), or add --force.",
         )
 
@@ -73,8 +73,8 @@ def _write_survey(path: Path, force: bool) -> None:
     from shoal.datasets.survey import survey
     from shoal.io import write
 
-    drawn = survey(ROWS)
-    write(pa.table({name: drawn[name] for name in COLUMNS}), path, force=force)
+    people = survey(ROWS)
+    write(pa.table({name: people[name] for name in COLUMNS}), path, force=force)
 
 
 def _released(folder: Path, force: bool, progress: Any) -> Release:
@@ -97,25 +97,25 @@ def _released(folder: Path, force: bool, progress: Any) -> Release:
     )
 
 
-def _tell(shell: Shell, release: Release, folder: Path, seconds: float) -> None:
+def _show(shell: Shell, release: Release, folder: Path, seconds: float) -> None:
     source = release.source
     if source is None:
         return
-    rows = _telling_group(release)
+    rows = _diverse_group(release)
     before = COLUMNS if shell.out.width >= WIDE else tuple(n for n in COLUMNS if n not in ("person_id", "education"))
     after = tuple(name for name in before if name != "person_id")
     shell.show(
         Text.assemble(
             (f"{release.rows_in:,} people answered a health survey. ", "bold"),
-            "(Nobody in it exists.) Here are five of them. Who knows when a neighbour was born, and where she lives, "
-            "finds her row, her income and her illness:",
+            "(None of them exists.) Here are five. Someone who knows when a neighbour was born and where she lives can "
+            "find her row, and with it her income and her illness:",
         ),
         "",
         _people(source.table.take(rows), before, "red"),
         "",
         Text.assemble(
             (f"The same five, published with k = {K}. ", "bold"),
-            "They share what others may know, so nobody can tell which row is whose:",
+            "They now share everything that others may know, so nobody can tell which row is whose:",
         ),
         "",
         _people(release.table.take(rows), after, "green"),
@@ -124,12 +124,14 @@ def _tell(shell: Shell, release: Release, folder: Path, seconds: float) -> None:
         "",
         Text.assemble("Open ", ((folder / "report.html").resolve().as_uri(), "bold cyan"), " in a browser."),
         Text.assemble("Repeat the audit with ", (f"shoal verify {folder / 'release.csv'}", "bold cyan"), "."),
-        Text.assemble("Your own table: ", ("shoal anonymize people.csv -k 5 -o release.csv --dry-run", "bold cyan")),
+        Text.assemble(
+            "Try your own table: ", ("shoal anonymize people.csv -k 5 -o release.csv --dry-run", "bold cyan")
+        ),
     )
 
 
-def _telling_group(release: Release) -> list[int]:
-    """Return the rows of the first group of five whose sensitive values differ most."""
+def _diverse_group(release: Release) -> list[int]:
+    """Return the rows of the group of five with the most different sensitive values."""
     import numpy as np
 
     illness = release.table.column("diagnosis").to_pylist()

@@ -1,4 +1,4 @@
-"""``shoal methods``: every way to make groups, and every model of privacy that they can satisfy."""
+"""``shoal methods``: all methods, refinements and privacy models."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ EXAMPLES = """
 
 [cyan]shoal methods[/cyan]
 
-[dim]One of them, with its options and its paper:[/dim]
+[dim]One method, with its options and its paper:[/dim]
 
 [cyan]shoal methods 'mdav*'[/cyan]
 
@@ -31,37 +31,42 @@ EXAMPLES = """
 
 
 @reports_errors
-@takes(Option("name", "One method only, in full.", "[NAME]"), *TALKING)
+@takes(Option("name", "Show one method in full.", "[NAME]"), *TALKING)
 def methods(given: Given) -> None:
-    """List the methods, refinements and models of privacy, with what they cost and their options."""
+    """List methods, refinements and privacy models, with their cost and options."""
     from shoal.partitioning.registry import METHODS, REFINEMENTS, find
     from shoal.privacy.models import MODELS, written
 
     name = given["name"]
-    found = METHODS if name is None else (find(name),)
+    chosen = METHODS if name is None else (find(name),)
     refinements = REFINEMENTS if name is None else ()
     if given["json"]:
         models = () if name is not None else tuple(MODELS.values())
         shows.print_json(
             {
-                "methods": [_facts(one) for one in found],
-                "refinements": [_facts(one) for one in refinements],
+                "methods": [_facts(method) for method in chosen],
+                "refinements": [_facts(refinement) for refinement in refinements],
                 "models": [
-                    {"name": one.name, "summary": _summary(one), "written": written(one), "monotone": one.monotone}
-                    for one in models
+                    {
+                        "name": model.name,
+                        "summary": _summary(model),
+                        "written": written(model),
+                        "monotone": model.monotone,
+                    }
+                    for model in models
                 ],
             }
         )
         return
     shell = current()
     if name is not None:
-        shell.show(*_in_full(found[0]))
+        shell.show(*_in_full(chosen[0]))
         return
-    shell.show(Text("Methods (--method)", style="bold"), "", shows.pairs([(m.name, _in_short(m)) for m in found]))
+    shell.show(Text("Methods (--method)", style="bold"), "", shows.pairs([(m.name, _in_short(m)) for m in chosen]))
     shell.show("", Text("Refinements (--refine)", style="bold"), "")
     shell.show(shows.pairs([(r.name, _in_short(r)) for r in refinements]))
-    shell.show("", Text("Models of privacy (--model COL=MODEL)", style="bold"), "")
-    shell.show(shows.pairs([(one.name, _of_model(one)) for one in MODELS.values()]))
+    shell.show("", Text("Privacy models (--model COL=MODEL)", style="bold"), "")
+    shell.show(shows.pairs([(model.name, _of_model(model)) for model in MODELS.values()]))
 
 
 def _summary(model: type[Model]) -> str:
@@ -83,8 +88,8 @@ def _in_short(one: Method | Refinement) -> Text:
     if cost:
         text.append(f"\n{cost}", style="dim")
     if one.options:
-        told = ", ".join(f"{option.name} ({option.default})" for option in one.options)
-        text.append(f"\noptions: {told}", style="cyan")
+        options = ", ".join(f"{option.name} ({option.default})" for option in one.options)
+        text.append(f"\noptions: {options}", style="cyan")
     return text
 
 
@@ -94,9 +99,9 @@ def _in_full(method: Method) -> list[Any]:
         words
         for words, holds in (
             ("uses several threads", method.parallel),
-            ("one coordinate only", method.univariate),
-            ("draws at random: --seed", method.random),
-            ("can be ended at any time: --time-limit", method.timed),
+            ("for one coordinate only", method.univariate),
+            ("uses random numbers: --seed", method.random),
+            ("can be stopped at any time: --time-limit", method.timed),
             ("proven to be optimal", method.optimal),
         )
         if holds

@@ -1,4 +1,4 @@
-"""The plot of a comparison: loss and time against k, one line a method."""
+"""The plot of a comparison: loss and time against k, one line per method."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MARKERS = "osD^vPX*<>"
 
 
 def check(path: str, force: bool) -> None:
-    """Refuse what cannot be drawn or written, before any work is done."""
+    """Refuse a plot that cannot be drawn or written, before any other work."""
     from shoal.io.files import checked_target
     from shoal.io.formats import needed
 
@@ -27,7 +27,7 @@ def check(path: str, force: bool) -> None:
 
 
 def _line(trial: Trial, trials: Sequence[Trial]) -> str:
-    """Return the name of the line that a trial is on."""
+    """Return the name of the line to which a trial belongs."""
     if trial.form == "strongly-safe" or all(other.form == trial.form for other in trials):
         return trial.method
     return f"{trial.method}, {trial.form}"
@@ -46,11 +46,11 @@ def draw(trials: Sequence[Trial], path: str, force: bool) -> None:
     methods = list(dict.fromkeys(_line(trial, trials) for trial in trials if not trial.error))
     ks = sorted({trial.k for trial in trials})
     for at, method in enumerate(methods):
-        own = sorted((t for t in trials if _line(t, trials) == method and not t.error), key=lambda t: t.k)
+        points = sorted((t for t in trials if _line(t, trials) == method and not t.error), key=lambda t: t.k)
         style: dict[str, Any] = {"marker": MARKERS[at % len(MARKERS)], "markersize": 5, "linewidth": 1.4}
-        xs = [ks.index(t.k) for t in own]
-        left.plot(xs, [100 * (t.loss or 0.0) for t in own], label=method, **style)
-        right.plot(xs, [t.seconds for t in own], label=method, **style)
+        xs = [ks.index(t.k) for t in points]
+        left.plot(xs, [100 * (t.loss or 0.0) for t in points], label=method, **style)
+        right.plot(xs, [t.seconds for t in points], label=method, **style)
     for axes, title in ((left, "loss, %"), (right, "seconds")):
         axes.set_title(title, loc="left", fontsize=10)
         axes.set_xlabel("k")

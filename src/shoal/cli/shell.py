@@ -1,4 +1,4 @@
-"""What commands say and where: results on standard output, the rest on standard error, errors in one sentence."""
+"""Output of commands: results on standard output, everything else on standard error, errors as one sentence."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ P = ParamSpec("P")
 
 NOTHING = "nothing was written"
 REFUSED, WRONG, DEFECT, STOPPED, PIPE = 1, 2, 3, 130, 141
-_current: list[Shell] = []  # of the command that is running: typer fills all parameters of a command by itself
+_current: list[Shell] = []  # of the running command; a parameter would not do, as typer fills them all
 
 
 class _Console(Console):
-    """A console that goes quiet when nobody listens any more, instead of ending the work."""
+    """A console that falls silent on a broken pipe, instead of ending the work."""
 
     def on_broken_pipe(self) -> None:
         self.quiet = True
@@ -38,15 +38,15 @@ class _Console(Console):
 
 
 class Shell:
-    """Where a command speaks.
+    """The output of a command.
 
     Attributes
     ----------
     out, err : Console
-        Standard output, or standard error if the former is taken by data; and standard error.
+        Standard output (standard error if data go to standard output), and standard error.
     quiet, verbose : bool
     done : str
-        What must be said of files if the command is stopped now.
+        What to say about files if the command stops now.
     """
 
     def __init__(self, *, quiet: bool = False, verbose: bool = False, data: bool = False) -> None:
@@ -63,27 +63,27 @@ class Shell:
                 self.out.print(thing)
 
     def note(self, words: str) -> None:
-        """Say something in passing."""
+        """Print a note, unless quiet."""
         if not self.quiet:
             _sentence(self.err, Text(words, style="dim"))
 
     def warn(self, words: str) -> None:
-        """Say what weakens the protection, even when quiet."""
+        """Print a warning, even when quiet."""
         _sentence(self.err, Text.assemble(("warning: ", "bold yellow"), (words, "yellow")))
 
     def fail(self, words: str) -> None:
-        """Say what is wrong."""
+        """Print an error, even when quiet."""
         _sentence(self.err, Text.assemble(("error: ", "bold red"), (words, "red")))
 
 
 def _sentence(console: Console, text: Text) -> None:
-    """Wrap at words on a terminal, and not at all in a file or a pipe."""
+    """Print a sentence, wrapped on a terminal but not in a file or a pipe."""
     console.print(text, soft_wrap=not console.is_terminal and "COLUMNS" not in os.environ)
 
 
 @contextmanager
 def _log_shown(shell: Shell) -> Iterator[None]:
-    """Show what the library logs, if that was asked for."""
+    """Show the log of the library, if verbose."""
     if not shell.verbose:
         yield
         return
@@ -103,7 +103,7 @@ def _log_shown(shell: Shell) -> Iterator[None]:
 
 
 def reports_errors(command: Callable[P, None]) -> Callable[P, None]:
-    """Turn what a command raises into a sentence on standard error and an exit code."""
+    """Turn exceptions of a command into a sentence on standard error and an exit code."""
 
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
@@ -121,7 +121,7 @@ def reports_errors(command: Callable[P, None]) -> Callable[P, None]:
                 raise typer.Exit(PIPE) from None
             shell.fail(in_words_of_the_command_line(str(error)))
             if shell.done != NOTHING:
-                shell.note(f"Mind that {shell.done}.")
+                shell.note(f"Note: {shell.done}.")
             raise typer.Exit(REFUSED if isinstance(error, DisclosureError) else WRONG) from None
         except KeyboardInterrupt:
             shell.err.print(f"stopped; {shell.done}", style="yellow")
@@ -130,7 +130,7 @@ def reports_errors(command: Callable[P, None]) -> Callable[P, None]:
             _quiet_exit()
             raise typer.Exit(PIPE) from None
         except MemoryError:
-            shell.fail(f"The memory of this machine did not suffice; {shell.done}.")
+            shell.fail(f"Not enough memory; {shell.done}.")
             raise typer.Exit(WRONG) from None
         except typer.Exit:
             raise
@@ -142,12 +142,12 @@ def reports_errors(command: Callable[P, None]) -> Callable[P, None]:
 
 
 def current() -> Shell:
-    """Return the shell of the command that is running."""
+    """Return the shell of the running command."""
     return _current[-1] if _current else Shell()
 
 
 def _defect(shell: Shell, error: Exception) -> None:
-    # The message of an unexpected error may quote values of the data: its kind and place must do.
+    # The message of an unexpected error may quote values of the data, so only its type and place are shown.
     import traceback
 
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "shoal" in frame.filename]
@@ -167,9 +167,9 @@ def _quiet_exit() -> None:
 
 @contextmanager
 def stoppable(shell: Shell) -> Iterator[None]:
-    """Let Ctrl-C end the process while a compiled kernel runs, which Python would wait for.
+    """Let Ctrl-C end the process while a compiled kernel runs; Python itself would wait for the kernel.
 
-    Only for work during which no file is open for writing.
+    Use it only while no file is open for writing.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -180,14 +180,14 @@ def stoppable(shell: Shell) -> Iterator[None]:
     before = signal.set_wakeup_fd(theirs, warn_on_full_buffer=False)
 
     def watch() -> None:
-        while (told := os.read(ours, 1)) and told[0] != signal.SIGINT:
+        while (byte := os.read(ours, 1)) and byte[0] != signal.SIGINT:
             pass
-        if told and not over.is_set():
+        if byte and not over.is_set():
             shell.err.show_cursor(True)
             shell.err.print(f"\nstopped; {shell.done}", style="yellow")
             os._exit(STOPPED)
 
-    # No exception is raised: it could hit the compiler halfway, which crashes then.
+    # No exception is raised: one in the middle of compiling would crash the compiler.
     handler = signal.signal(signal.SIGINT, lambda *_: None)
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()

@@ -1,4 +1,4 @@
-"""Tables and bars: the schema before the work, progress during it, a summary after it."""
+"""Tables and progress bars: the schema first, then the progress, then a summary."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from shoal.release.release import Release
     from shoal.tables.schema import Attribute, Column
 
-# More columns than this that are passed on by default are not listed one by one.
+# If more columns than this are unchanged by default, they are not listed.
 MANY = 12
-COMPILING = "The kernels are being compiled for the first time: this takes up to a minute, once."
+COMPILING = "Compiling for first use; this takes some seconds and happens only once."
 
 
 def plain_table(*headers: str, numbers: Sequence[str] = ()) -> Table:
-    """Return an empty table in the style of the house; the columns of `numbers` are aligned to the right."""
+    """Return an empty table without a frame; the columns of `numbers` are aligned to the right."""
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold", padding=(0, 1, 0, 0))
     for header in headers:
         table.add_column(header, justify="right" if header in numbers else "left", overflow="fold")
@@ -35,7 +35,7 @@ def plain_table(*headers: str, numbers: Sequence[str] = ()) -> Table:
 
 
 def pairs(rows: Sequence[tuple[str, RenderableType]]) -> Table:
-    """Return names and what they stand for, side by side."""
+    """Return names and values in two columns."""
     table = Table.grid(padding=(0, 2), expand=False)
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
@@ -45,11 +45,11 @@ def pairs(rows: Sequence[tuple[str, RenderableType]]) -> Table:
 
 
 def schema_table(columns: Sequence[Column], attributes: Sequence[Attribute], *, all_of_them: bool = False) -> Table:
-    """Return every column, its role, its type and what is published of it; a star marks what was inferred."""
+    """Return a table of the columns with role, type and representative; a star marks what was inferred."""
     owner = {name: attribute for attribute in attributes for name in attribute.columns}
     table = plain_table("column", "role", "type", "published")
-    passed = [column for column in columns if column.role == "other" and column.inferred]
-    hidden = {column.name for column in passed} if len(passed) > MANY and not all_of_them else set()
+    unchanged = [column for column in columns if column.role == "other" and column.inferred]
+    hidden = {column.name for column in unchanged} if len(unchanged) > MANY and not all_of_them else set()
     for column in columns:
         if column.name in hidden:
             continue
@@ -71,26 +71,26 @@ def schema_table(columns: Sequence[Column], attributes: Sequence[Attribute], *, 
 
 
 def schema_notes(columns: Sequence[Column], attributes: Sequence[Attribute], named: bool) -> Iterator[str]:
-    """Yield what should be said about a schema."""
+    """Yield notes on a schema."""
     if any(column.inferred for column in columns) or any(attribute.inferred for attribute in attributes):
-        yield "* inferred; --type and the options for roles say otherwise."
+        yield "* inferred; override it with --type or with the options for roles."
     for attribute in attributes:
         if attribute.note:
             yield f"{attribute.name}: {attribute.note}."
     if not named:
         count = sum(column.role == "quasi-identifier" and column.inferred for column in columns)
-        columns_are = "the only column without another role is a quasi-identifier"
+        treated = "the only column without another role is treated as a quasi-identifier"
         if count != 1:
-            columns_are = f"all {count} columns without another role are quasi-identifiers"
-        yield f"No --qi was given: {columns_are}."
+            treated = f"all {count} columns without another role are treated as quasi-identifiers"
+        yield f"No --qi given: {treated}."
 
 
 def summary(release: Release, files: Sequence[str], seconds: float) -> Table:
-    """Return what was done, in a few lines."""
-    found = release.audit
+    """Return a summary of a release, in a few lines."""
+    audit = release.audit
     rows: list[tuple[str, RenderableType]] = []
     dropped = f" ({release.rows_dropped:,} with missing values dropped)" if release.rows_dropped else ""
-    rows.append(("rows", f"{found.rows:,} in {found.classes:,} groups{dropped}"))
+    rows.append(("rows", f"{audit.rows:,} in {audit.classes:,} groups{dropped}"))
     if release.rows_removed:
         rows.append(("removed", removed(release.rows_removed, release.plan.k)))
     rows.append(("k", held(release)))
@@ -106,26 +106,28 @@ def summary(release: Release, files: Sequence[str], seconds: float) -> Table:
 
 
 def removed(count: int, k: int) -> str:
-    """Return how many records a strongly-safe release leaves out."""
+    """Return how many records a strongly-safe release removes, and why."""
     from shoal.release.groups.cells import said_of
 
-    return f"{said_of(count, k)} records of cells with fewer than {k}"
+    return f"{said_of(count, k)} records, because their cells have fewer than {k} records"
 
 
 def held(release: Release) -> Text:
-    """Return the wanted k and what holds."""
-    found, plan = release.audit, release.plan
+    """Return the k that was wanted and the k that holds."""
+    audit, plan = release.audit, release.plan
     if len(release.blocks) > 1:
-        return Text(f"{plan.k} wanted and held in each of {len(release.blocks)} blocks; {found.k} over all of them")
-    if found.k_units is not None:
-        words = f"{plan.k} wanted, {found.k_units} different values of {plan.unit!r} held (rows: {found.k})"
+        return Text(
+            f"{plan.k} wanted and held in each of {len(release.blocks)} blocks; {audit.k} held for all together"
+        )
+    if audit.k_units is not None:
+        words = f"{plan.k} wanted, {audit.k_units} held, counting {plan.unit!r} (rows: {audit.k})"
     else:
-        words = f"{plan.k} wanted, {found.k} held"
+        words = f"{plan.k} wanted, {audit.k} held"
     return Text(words, style="green")
 
 
 def models(findings: Sequence[Finding]) -> list[tuple[str, RenderableType]]:
-    """Return what was asked of sensitive attributes, and what holds."""
+    """Return the demands on sensitive attributes, and what holds."""
     from shoal.release.report.demands import demand_in_words, three_digits
 
     rows: list[tuple[str, RenderableType]] = []
@@ -137,30 +139,32 @@ def models(findings: Sequence[Finding]) -> list[tuple[str, RenderableType]]:
 
 
 def nearness(release: Release) -> Text:
-    """Return how far the loss is from the best possible, at most."""
+    """Return an upper limit on how far the loss is from the best possible."""
     from shoal.release.report.nearness import in_short, rough
 
     words = Text(in_short(release).replace("\N{NO-BREAK SPACE}", " "))
-    return words.append("; a rough bound (--bound lp)", style="dim") if rough(release) else words
+    return (
+        words.append("; this bound is rough, --bound lp gives a better one", style="dim") if rough(release) else words
+    )
 
 
 def worst(release: Release, most: int = 3) -> Text:
-    """Return the attributes that lost most."""
+    """Return the attributes with the highest losses."""
     losses = sorted(release.losses.by_attribute.items(), key=lambda item: -item[1])
     if len(losses) < 2:
         return Text("")
-    told = ", ".join(f"{name} {percent(loss)}" for name, loss in losses[:most])
-    return Text(f"; most: {told}", style="dim")
+    highest = ", ".join(f"{name} {percent(loss)}" for name, loss in losses[:most])
+    return Text(f"; highest: {highest}", style="dim")
 
 
 def percent(fraction: float) -> str:
-    """Return a fraction in per cent, with three digits; what is due to rounding is nothing."""
+    """Return a fraction in per cent, with three digits; rounding errors become 0."""
     return f"{100 * fraction:.3g} %" if fraction > 1e-9 else "0 %"
 
 
 @contextmanager
 def bars(shell: Shell) -> Iterator[Callable[[str], Callable[[float], None] | None]]:
-    """Give a function that starts a bar and returns what to tell the fraction; no bars but on a terminal."""
+    """Yield a function that starts a progress bar and returns its reporter, or None if there is no terminal."""
     if shell.quiet or not shell.err.is_terminal:
         yield lambda _: None
         return
@@ -170,7 +174,7 @@ def bars(shell: Shell) -> Iterator[Callable[[str], Callable[[float], None] | Non
         *(TextColumn("{task.description:<8}"), BarColumn(30), TextColumn("{task.percentage:>3.0f} %")),
         TextColumn("{task.fields[standing]}", style="dim"),
     )
-    # What goes to the same terminal is printed above the bars; what goes to a file must not be diverted.
+    # Output to the same terminal is printed above the bars; output to a file must not be redirected.
     both = shell.out.is_terminal
     with Progress(*columns, TimeElapsedColumn(), console=shell.err, transient=True, redirect_stdout=both) as progress:
 
@@ -182,7 +186,7 @@ def bars(shell: Shell) -> Iterator[Callable[[str], Callable[[float], None] | Non
 
 
 def standing(fraction: float) -> str:
-    """Return the loss and the gap of a search that tells them, else nothing."""
+    """Return the loss and the gap of a search, or an empty text if there is none."""
     if not isinstance(fraction, Standing):
         return ""
     gap = f", gap {gap_percent(fraction.gap)}" if isfinite(fraction.gap) else ""
@@ -197,18 +201,18 @@ def gap_percent(gap: float) -> str:
 
 
 @contextmanager
-def compiling_said(shell: Shell) -> Iterator[None]:
-    """Say once that kernels are being compiled, if that happens meanwhile."""
+def compiling_noted(shell: Shell) -> Iterator[None]:
+    """Note once that kernels are being compiled, if this happens."""
     from shoal.kernels.jit import told_of_compiling
 
-    said: list[bool] = []
+    noted: list[bool] = []
 
-    def say() -> None:
-        if not said:
-            said.append(True)
+    def note() -> None:
+        if not noted:
+            noted.append(True)
             shell.note(COMPILING)
 
-    with told_of_compiling(say):
+    with told_of_compiling(note):
         yield
 
 

@@ -1,4 +1,4 @@
-"""From what a command was given to a plan and a job."""
+"""Builds plans and jobs from the options of a command."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ if TYPE_CHECKING:
 
 
 def plan_of(given: Given) -> tuple[Plan, dict[str, str]]:
-    """Return the plan that options ask for, over that of a job file, and what the job file says about files."""
+    """Return the plan of a job file, overridden by options, and the keys of the job file for files."""
     from shoal.job_files import override, read_job
     from shoal.plan import Plan
 
-    own = given.of("plan")
+    fields = given.of("plan")
     files: dict[str, str] = {}
     if given["job"] is not None:
         plan, files = read_job(given["job"])
-        own = override(plan.model_dump(mode="json", exclude_unset=True), own)
-    return Plan.of(**own), files
+        fields = override(plan.model_dump(mode="json", exclude_unset=True), fields)
+    return Plan.of(**fields), files
 
 
 def reading_of(given: Given, files: Mapping[str, str]) -> dict[str, Any]:
-    """Return how the input is read; what the job file says about that is about its own input."""
+    """Return how to read the input; the keys of the job file apply to its own input only."""
     other_input = given["source"] is not None and "input" in files
     return ({} if other_input else _by_field(READING, files)) | given.of("reading")
 
 
-def _by_field(options: Iterable[Option], said: Mapping[str, Any]) -> dict[str, Any]:
-    return {option.field: said[option.key] for option in options if option.key in said}
+def _by_field(options: Iterable[Option], by_key: Mapping[str, Any]) -> dict[str, Any]:
+    return {option.field: by_key[option.key] for option in options if option.key in by_key}
 
 
 def job_of(given: Given) -> Job:
-    """Return the job that the options of ``shoal anonymize`` ask for; what cannot be done is refused."""
+    """Return the job of the options of ``shoal anonymize``, or refuse them."""
     from shoal.release.job import Job, manifest_beside
 
     plan, files = plan_of(given)
@@ -50,14 +50,16 @@ def job_of(given: Given) -> Job:
     if source is None:
         raise OptionError("The input must be named. Got none.", hint="shoal anonymize people.csv -k 5 -o release.csv")
     if output is None and not given["dry_run"]:
-        raise OptionError("The output must be named. Got none.", hint="say -o release.csv, or --dry-run to look first.")
+        raise OptionError("The output must be named. Got none.", hint="add -o release.csv, or --dry-run to look first.")
     if output == "-" and given["json"]:
-        raise OptionError("Standard output can hold the release or the manifest. Got -o - and --json.")
+        raise OptionError("Standard output can take either the release or the manifest. Got -o - and --json.")
     reading = reading_of(given, files)
     if given["output"] is not None:
-        # What the job file says about writing belongs to its own output.
+        # The other files and the format in the job file belong to its own output.
         if "report" in files and given["report"] is None:
-            current().note("The report of the job file belongs to its own output; --report writes one.")
+            current().note(
+                "The report of the job file is not written, because it belongs to another output; --report writes one."
+            )
         files = {}
     writing = _by_field(WRITING, files) | given.of("writing")
     manifest = given["manifest"] or files.get("manifest")
@@ -79,7 +81,7 @@ def job_of(given: Given) -> Job:
 
 
 def check_method(plan: Plan) -> None:
-    """Refuse unknown methods, refinements, options and models of privacy, whatever the table is."""
+    """Refuse unknown methods, refinements, options and privacy models before the table is read."""
     from shoal.partitioning.registry import find_refinement
     from shoal.partitioning.run import resolve
     from shoal.privacy.demands import models_of
@@ -94,14 +96,14 @@ def check_method(plan: Plan) -> None:
 
 
 def _seeded(plan: Plan) -> Plan:
-    """Return the plan with a seed where something is drawn at random, so that the job file gives the same again."""
+    """Return the plan with a seed if it uses random numbers, so that its job file reproduces the release."""
     from shoal.partitioning.registry import find, find_refinement
 
-    # The seed of auto is 0 where none is given.
-    drawn = plan.method != "auto" and (
+    # The default seed of auto is 0.
+    is_random = plan.method != "auto" and (
         find(plan.method).random or (plan.refine is not None and find_refinement(plan.refine).random)
     )
-    if drawn and plan.random_state is None:
+    if is_random and plan.random_state is None:
         import secrets
 
         return plan.model_copy(update={"random_state": secrets.randbelow(2**31)})

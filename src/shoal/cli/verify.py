@@ -1,4 +1,4 @@
-"""``shoal verify``: what holds in a published file, k and models of privacy, by itself or against its manifest."""
+"""``shoal verify``: which k and which privacy models hold in a published file, with or without its manifest."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 EXAMPLES = """
 [bold]Examples[/bold]
 
-[dim]With release.csv.manifest.json, if it lies beside it:[/dim]
+[dim]With release.csv.manifest.json, if it is in the same folder:[/dim]
 
 [cyan]shoal verify release.csv[/cyan]
 
@@ -36,10 +36,11 @@ EXAMPLES = """
 
 [cyan]shoal verify other.csv --qi age,zip,sex -k 5 --sensitive illness --l 3 --t 0.2[/cyan]
 
-[dim]Exit code 1: what is wanted does not hold, or the file is not the one that was released.[/dim]
+[dim]Exit code 1: a demand does not hold, or the file is not the one that was released.[/dim]
 """
 
-# What may be said of a table without a manifest, as in plans.
+HASH = "SHA-256"
+# Fields of a plan that may be set for a table without a manifest.
 FIELDS = (
     *("sensitive_attributes", "l", "t", "models", "population", "k_map", "presence"),
     *("types", "levels", "hierarchies", "missing_values"),
@@ -47,14 +48,14 @@ FIELDS = (
 _ROWS = {option.field: option for option in PLAN}
 OPTIONS = (
     Option("source", "The published file or database.", "FILE", required=True),
-    Option("--manifest", "Default: FILE.manifest.json, if it is there.", "M"),
+    Option("--manifest", "The manifest of the release. Default: FILE.manifest.json, if it exists.", "M"),
     replace(
         _ROWS["quasi_identifiers"],
         help="Quasi-identifier. Default: those of the manifest, or all columns.",
         panel=None,
     ),
-    replace(_ROWS["k"], help="What is wanted. Default: that of the manifest."),
-    replace(_ROWS["unit"], help="k counts different values of this column.", panel=None),
+    replace(_ROWS["k"], help="The k to check. Default: that of the manifest."),
+    replace(_ROWS["unit"], help="Count different values of this column instead of rows.", panel=None),
     *(option for option in PLAN if option.field in FIELDS),
     *READING,
     *TALKING,
@@ -64,38 +65,38 @@ OPTIONS = (
 @reports_errors
 @takes(*OPTIONS)
 def verify(given: Given) -> None:
-    """Count the [bold]k[/bold] that holds in a table, as it is published, and the [bold]l[/bold] and [bold]t[/bold].
+    """Count which [bold]k[/bold] holds in a published table, and which [bold]l[/bold] and [bold]t[/bold].
 
-    Rows are alike if all their quasi-identifiers are; missing values are like each other only.
+    Rows form a group if they have the same quasi-identifiers. A missing value equals missing values only.
     """
     from shoal.release.job import read_input
 
     source, manifest, fields = given["source"], given["manifest"], given.of("plan")
     names, k = fields.pop("quasi_identifiers", None), fields.pop("k", None)
     if manifest is not None and (names or fields):
-        raise OptionError("The manifest says what the columns are and what holds. Got options for that beside it.")
+        raise OptionError("With a manifest, columns and demands are taken from it. Got options that set them as well.")
     with shows.bars(current()) as bar:
-        found = read_input(source, given.of("reading"), bar("reading"))
+        published = read_input(source, given.of("reading"), bar("reading"))
     if manifest is None and not names and not fields:
         manifest = _beside(source, given["from"])
     if manifest is not None:
-        audit, checks = _against(found, manifest, k)
+        audit, checks = _against(published, manifest, k)
     else:
         from shoal.release.files import verify_source
 
-        audit, checks = verify_source(found, names, k, **fields), []
+        audit, checks = verify_source(published, names, k, **fields), []
         if not names:
-            current().note("No --qi was given: all columns without another role are taken for quasi-identifiers.")
+            current().note("No --qi given: all columns without another role are treated as quasi-identifiers.")
     holds = all(passed for _, passed in checks) if checks else audit.holds
     if given["json"]:
-        shows.print_json(_facts(found, audit, checks, holds))
-    current().show(_shown(found, audit, checks, manifest))
+        shows.print_json(_facts(published, audit, checks, holds))
+    current().show(_shown(published, audit, checks, manifest))
     if not holds:
         from shoal.release.report.demands import demand_in_words
 
         broken = [demand_in_words(finding) for finding in audit.models if not finding]
-        wanted = next((words for words, passed in checks if not passed), broken[0] if broken else f"k = {audit.wanted}")
-        current().fail(f"{found.name}: {wanted} does not hold.")
+        wanted = next((what for what, passed in checks if not passed), broken[0] if broken else f"k = {audit.wanted}")
+        current().fail(f"{published.name}: {wanted} does not hold.")
         raise typer.Exit(REFUSED)
 
 
@@ -107,66 +108,66 @@ def _beside(source: str, format: str | None) -> str | None:
 
 
 def _against(source: Source, manifest: str, k: int | None) -> tuple[Audit, list[tuple[str, bool]]]:
-    """Return the audit of all quasi-identifiers, and what was checked: the hash, and k in every block."""
+    """Return the audit of all quasi-identifiers, and the checks: of the hash, and of k in every block."""
     from shoal.privacy.audit import audit
     from shoal.release.files import read_manifest, verify_file
 
-    said = read_manifest(manifest)
-    found = verify_file(source, manifest)
-    compared = bool((said.get("output") or {}).get("sha256") and source.sha256)
-    checks = [("the SHA-256 of the manifest", True)] if compared else []
-    wanted = said["k"]["wanted"] if k is None else k
-    blocks = said["k"]["blocks"]
-    strata = [name for name in said["quasi_identifiers"] if not any(name in block for block in blocks)]
+    facts = read_manifest(manifest)
+    verified = verify_file(source, manifest)
+    compared = bool((facts.get("output") or {}).get("sha256") and source.sha256)
+    checks = [(HASH, True)] if compared else []
+    wanted = facts["k"]["wanted"] if k is None else k
+    blocks = facts["k"]["blocks"]
+    strata = [name for name in facts["quasi_identifiers"] if not any(name in block for block in blocks)]
     for block in blocks:
-        held = audit(source.table, [*block, *strata], wanted)
+        of_block = audit(source.table, [*block, *strata], wanted)
         where = f" within {', '.join(block)}" if len(blocks) > 1 else ""
-        checks.append((f"k = {wanted}{where}", held.holds))
-    return audit(source.table, said["quasi_identifiers"], wanted) if k is not None else found, checks
+        checks.append((f"k = {wanted}{where}", of_block.holds))
+    return audit(source.table, facts["quasi_identifiers"], wanted) if k is not None else verified, checks
 
 
-def _shown(source: Source, found: Audit, checks: list[tuple[str, bool]], manifest: str | None) -> Any:
-    held = f"k = {found.k}" if found.k_units is None else f"k = {found.k_units} in units, {found.k} in rows"
-    good = found.classes_below == 0 or (bool(checks) and all(passed for _, passed in checks))
+def _shown(source: Source, audit: Audit, checks: list[tuple[str, bool]], manifest: str | None) -> Any:
+    held = f"k = {audit.k}" if audit.k_units is None else f"k = {audit.k_units} counting units, {audit.k} counting rows"
+    good = audit.classes_below == 0 or (bool(checks) and all(passed for _, passed in checks))
     rows: list[tuple[str, Any]] = [
         ("file", Text(source.name, style="bold")),
-        ("rows", f"{found.rows:,} in {found.classes:,} groups of equal rows"),
+        ("rows", f"{audit.rows:,} in {audit.classes:,} groups of equal rows"),
         ("holds", Text(held, style="green" if good else "red")),
     ]
-    if found.wanted is not None:
-        below = f"{found.classes_below:,} groups, {found.rows_below:,} rows" if found.classes_below else "none"
-        rows.append((f"below {found.wanted}", below))
-    rows += shows.models(found.models)
-    rows += [(word, Text(glance)) for word, glance in _glances(found)]
-    sizes = sorted(found.sizes.items())
-    told = ", ".join(f"{count:,} of {size:,}" for size, count in sizes[:5]) + (", .." if len(sizes) > 5 else "")
-    rows.append(("groups", told))
+    if audit.wanted is not None:
+        below = f"{audit.classes_below:,} groups, {audit.rows_below:,} rows" if audit.classes_below else "none"
+        rows.append((f"below {audit.wanted}", below))
+    rows += shows.models(audit.models)
+    rows += [(word, Text(glance)) for word, glance in _glances(audit)]
+    sizes = sorted(audit.sizes.items())
+    groups = ", ".join(f"{count:,} of {size:,}" for size, count in sizes[:5]) + (", .." if len(sizes) > 5 else "")
+    rows.append(("groups", groups))
     if manifest is not None:
         rows.append(("manifest", Text(manifest)))
-    for words, passed in checks:
-        said = Text(f"{words}: holds", "green") if passed else Text(f"{words}: does not hold", "red")
-        rows.append(("checked", said))
+    for what, passed in checks:
+        result = "does not hold" if not passed else "matches the manifest" if what == HASH else "holds"
+        rows.append(("checked", Text(f"{what}: {result}", "green" if passed else "red")))
     return shows.pairs(rows)
 
 
-def _glances(found: Audit) -> list[tuple[str, str]]:
-    """Return what sensitive attributes have where nothing was asked of them."""
+def _glances(audit: Audit) -> list[tuple[str, str]]:
+    """Return the l and t that hold for sensitive attributes without demands."""
     from shoal.release.report.demands import three_digits
 
     by_name: dict[str, list[str]] = {}
-    for finding in found.glances:
+    for finding in audit.glances:
         letter = "l" if finding.model.rising else "t"
         by_name.setdefault(str(finding.attribute), []).append(f"{letter} = {three_digits(finding.held)}")
     return [("sensitive", f"{name}: {', '.join(held)}") for name, held in by_name.items()]
 
 
-def _facts(source: Source, found: Audit, checks: list[tuple[str, bool]], holds: bool) -> dict[str, Any]:
+def _facts(source: Source, audit: Audit, checks: list[tuple[str, bool]], holds: bool) -> dict[str, Any]:
     return {
         "file": source.name,
         "sha256": source.sha256,
-        "rows": found.rows,
-        "groups": found.classes,
-        "k": {"wanted": found.wanted, "held": found.k, "held_in_units": found.k_units},
+        "rows": audit.rows,
+        "groups": audit.classes,
+        "k": {"wanted": audit.wanted, "held": audit.k, "held_in_units": audit.k_units},
         "models": [
             {
                 "attribute": finding.attribute,
@@ -176,12 +177,12 @@ def _facts(source: Source, found: Audit, checks: list[tuple[str, bool]], holds: 
                 "rows_below": finding.rows_below,
                 "asked": asked_for,
             }
-            for asked_for, findings in ((True, found.models), (False, found.glances))
+            for asked_for, findings in ((True, audit.models), (False, audit.glances))
             for finding in findings
         ],
-        "groups_below": found.classes_below,
-        "rows_below": found.rows_below,
-        "group_sizes": {str(size): count for size, count in found.sizes.items()},
-        "checks": [{"what": words, "holds": passed} for words, passed in checks],
+        "groups_below": audit.classes_below,
+        "rows_below": audit.rows_below,
+        "group_sizes": {str(size): count for size, count in audit.sizes.items()},
+        "checks": [{"what": what, "holds": passed} for what, passed in checks],
         "holds": holds,
     }

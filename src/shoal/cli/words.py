@@ -1,4 +1,4 @@
-"""What the library says in Python's words, said with the options of the command line."""
+"""Translates messages of the library from Python keywords to options of the command line."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _RULES: tuple[tuple[str, str], ...] = (
 
 
 def in_words_of_the_command_line(message: str) -> str:
-    """Return a message of the library with the options of the command line in place of Python's names."""
+    """Return a message of the library with options of the command line in place of Python keywords."""
     for pattern, words in _RULES:
         message = re.sub(pattern, words, message)
     message = re.sub(r"<(\w+)>", lambda found: FLAGS.get(found[1], found[0]), message)
-    # Where the library has said both, one of them is left.
+    # Messages that name both the keyword and the option keep the option.
     message = re.sub(r"(--[\w-]+)((?: '[^']*')?(?: drops it)?) \(\1[^)]*\)", r"\1\2", message)
     message = re.sub(rf"\((?:{_FIELD}), (--[\w-]+)\)", r"(\1)", message)
     message = re.sub(r"(--qi|--force) \(\1[^)]*\)", r"\1", message)

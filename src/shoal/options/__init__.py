@@ -1,1 +1,1 @@
-"""The options of Shoal, one row each: the command line, job files, reports and the reference are made from them."""
+"""The table of options, from which the command line, job files, reports and the reference are made."""

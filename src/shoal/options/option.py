@@ -1,4 +1,4 @@
-"""An option, and what was given to the options of a command."""
+"""Options of the command line, and the values given to them."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ class Option:
     Attributes
     ----------
     flag : str
-        Such as ``--k-map``, or ``--shuffle/--no-shuffle``; without dashes it is a positional argument.
+        Such as ``--k-map`` or ``--shuffle/--no-shuffle``; a positional argument has no dashes.
     help : str
-        One or two sentences, with the markup of Rich.
+        One or two sentences, with Rich markup.
     metavar : str or None
-        What stands for the value in the help; None for switches.
+        Placeholder of the value in the help; None for switches.
     form : Form
-        How its values are written.
+        How values are written.
     panel : str or None
-        Under which heading the help lists it; None: among the first.
+        Heading in the help; None for the first one.
     part : "plan", "reading", "writing" or "command"
-        What it belongs to: the plan, keywords of :func:`shoal.io.read` or of :func:`shoal.io.write`, or the command.
+        What it sets: the plan, keywords of :func:`shoal.io.read` or of :func:`shoal.io.write`, or the command itself.
     field : str
         The field of the plan, or the keyword.
     role : bool
-        Whether it gives columns a role, of which every column has one.
+        Whether it gives columns a role.
     short : str
         A second flag of one letter.
     default : value or None
-        If the option is not given; None: nothing was said.
+        Value if the option is not given.
     required : bool
-        Of a positional argument.
+        Whether a positional argument must be given.
     """
 
     flag: str
@@ -55,12 +55,12 @@ class Option:
 
     @property
     def name(self) -> str:
-        """Return the flag that is shown to users, without the one that negates it."""
+        """Return the flag that is shown to users, without its negation."""
         return self.flag.partition("/")[0]
 
     @property
     def key(self) -> str:
-        """Return the name under which a command finds the value; of files, the key of a job file too."""
+        """Return the name of the value in a command and, for files, in a job file."""
         return self.name.lstrip("-").replace("-", "_")
 
     @property
@@ -69,7 +69,7 @@ class Option:
         return not self.flag.startswith("-")
 
     def arguments(self, value: Any) -> list[str] | None:
-        """Return the arguments of a command that give this value; None if it must be left to a job file."""
+        """Return the command-line arguments that set this value; None if only a job file can."""
         if self.form.type is bool:
             return [self.name] if value else None
         texts = self.form.texts(value)
@@ -82,13 +82,13 @@ def switch(flag: str, help: str, panel: str | None = None, *, short: str = "") -
 
 
 class Given(Mapping[str, Any]):
-    """What a command was given: a mapping from the keys of its options to values, None where nothing was said.
+    """The values given to a command, by the keys of its options; None if an option was not given.
 
     Parameters
     ----------
     options : sequence of Option
     values : mapping
-        By the keys of the options; what is left out was not given.
+        Values by the keys of the options; missing keys were not given.
     """
 
     def __init__(self, options: Sequence[Option], values: Mapping[str, Any]) -> None:
@@ -105,7 +105,7 @@ class Given(Mapping[str, Any]):
         return len(self._values)
 
     def of(self, part: Part) -> dict[str, Any]:
-        """Return what was said about a part, parsed, by the names of its fields."""
+        """Return the parsed values of a part, by the names of its fields."""
         return {
             option.field: option.form.parse(self[option.key], option.name)
             for option in self.options
@@ -118,13 +118,13 @@ def flags_of(options: Iterable[Option]) -> dict[str, str]:
     return {option.field: option.name for option in options if option.field}
 
 
-def arguments_of(said: Mapping[str, Any], options: Iterable[Option]) -> list[str] | None:
-    """Return the arguments of a command that say these fields; None if one must be left to a job file."""
+def arguments_of(fields: Mapping[str, Any], options: Iterable[Option]) -> list[str] | None:
+    """Return the command-line arguments that set these fields; None if one of them can only be set in a job file."""
     by_field = {option.field: option for option in options if option.part == "plan"}
-    words: list[str] = []
-    for field, value in said.items():
-        found = by_field[field].arguments(value) if field in by_field else None
-        if found is None:
+    arguments: list[str] = []
+    for field, value in fields.items():
+        of_field = by_field[field].arguments(value) if field in by_field else None
+        if of_field is None:
             return None
-        words += found
-    return words
+        arguments += of_field
+    return arguments

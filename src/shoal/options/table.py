@@ -1,6 +1,6 @@
-"""The rows: every option that says something about the plan, the input or the output.
+"""The table of options that describe the plan, the input and the output.
 
-A field of :class:`shoal.Plan` has a row here, or is listed in `JOB_FILE_ONLY`. The order is that of the help.
+A field of :class:`shoal.Plan` has a row here, or is listed in `JOB_FILE_ONLY`. The help lists them in this order.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from shoal.options.values import (
     split,
 )
 
-# The headings of the help.
-ROLES = "What the columns are"
-MORE = "More than k"
+# Headings of the help.
+ROLES = "Roles of columns"
+MORE = "Privacy models"
 VALUES = "Types and values"
-GROUPS = "How records are grouped"
+GROUPS = "Grouping"
 FILES = "Files"
-INPUT = "How the input is read"
-TALK = "What is said"
+INPUT = "Reading the input"
+TALK = "Display"
 
 
 def _field(
@@ -47,123 +47,128 @@ _value = partial(_field, panel=VALUES)
 _group = partial(_field, panel=GROUPS)
 
 PLAN: tuple[Option, ...] = (
-    _field("k", "-k", WHOLE, "K", "Least number of look-alikes. Default: 5.", panel=None),
+    _field("k", "-k", WHOLE, "K", "Smallest group size. Default: 5.", panel=None),
     _role(
         *("quasi_identifiers", "--qi", NAMES, "COL"),
-        "Quasi-identifier: what others may know. Repeat it, or [cyan]a,b,c[/cyan]. "
+        "Quasi-identifier: others may know it. Repeat the option, or write [cyan]a,b,c[/cyan]. "
         "Default: every column without another role.",
     ),
-    _role("sensitive_attributes", "--sensitive", NAMES, "COL", "Passed on as it is."),
+    _role("sensitive_attributes", "--sensitive", NAMES, "COL", "Sensitive: published unchanged."),
     _role("identifiers", "--id", NAMES, "COL", "Identifier: dropped."),
-    _role("other", "--other", NAMES, "COL", "Neither: passed on as it is."),
-    _more("l", "--l", WHOLE, "L", "Least number of different values of each sensitive column in every group."),
+    _role("other", "--other", NAMES, "COL", "None of these: published unchanged."),
+    _more("l", "--l", WHOLE, "L", "l-diversity: smallest number of different sensitive values in a group."),
     _more(
         *("t", "--t", NUMBER, "T"),
-        "Greatest distance of a sensitive column in any group from the whole table, 0 to 1.",
+        "t-closeness: largest distance between the sensitive values of a group and of the whole table, 0 to 1.",
     ),
     _more(
         *("models", "--model", MODELS, "COL=MODEL"),
-        "Others, such as [cyan]'illness=entropy-diversity l=3'[/cyan]; see [cyan]shoal methods[/cyan].",
+        "Another model, such as [cyan]'illness=entropy-diversity l=3'[/cyan]; [cyan]shoal methods[/cyan] lists them.",
     ),
     _more(
         *("enforcement", "--enforce", TEXT, "WAY"),
-        "How: [cyan]best[/cyan], [cyan]repair[/cyan], growth, merge, k-first, t-first or mondrian.",
+        "How to enforce models: [cyan]best[/cyan], [cyan]repair[/cyan], growth, merge, k-first, t-first or mondrian.",
     ),
-    _more("population", "--population", TEXT, "FILE", "Those who may be in the table, for the next two."),
-    _more("k_map", "--k-map", WHOLE, "K", "Least matches of any record in it."),
-    _more("presence", "--presence", RANGE, "LOW,HIGH", "Share of the matches that are in the table."),
-    _role("weight", "--weight", TEXT, "COL", "Sampling weights: in means and losses."),
-    _role("unit", "--unit", TEXT, "COL", "Whose row it is: k counts different ones. Dropped."),
+    _more("population", "--population", TEXT, "FILE", "People who may be in the table, for --k-map and --presence."),
+    _more("k_map", "--k-map", WHOLE, "K", "Smallest number of people in the population that match a record."),
+    _more("presence", "--presence", RANGE, "LOW,HIGH", "Allowed share of the matching people that are in the table."),
+    _role("weight", "--weight", TEXT, "COL", "Sampling weights, used in means and losses."),
+    _role("unit", "--unit", TEXT, "COL", "Person or household of a row: k counts different ones. Dropped."),
     _role("stratum", "--stratum", NAMES, "COL", "Groups never cross its values."),
-    _field("places", "--place", PLACES, "LAT,LON", "Two columns that are one place.", panel=ROLES),
+    _field("places", "--place", PLACES, "LAT,LON", "Two columns that form one place.", panel=ROLES),
     _value(
         *("types", "--type", pairs(str, "a type"), "COL=TYPE"),
-        "continuous, integer, ordinal, nominal, hierarchical, boolean, date, datetime.",
+        "Type of a column: continuous, integer, ordinal, nominal, hierarchical, boolean, date, datetime.",
     ),
     _value(
         *("levels", "--levels", pairs(split, "the levels, lowest first"), "COL=A,B,.."),
-        "Of an ordinal column, lowest first.",
+        "Values of an ordinal column, lowest first.",
     ),
     _value(
         *("hierarchies", "--hierarchy", pairs(str, "a hierarchy"), "COL=H"),
-        "A file, [cyan]prefixes[/cyan], [cyan]prefixes:2,3[/cyan] or [cyan]widths:5,10[/cyan].",
+        "Hierarchy of a column: a file, [cyan]prefixes[/cyan], [cyan]prefixes:2,3[/cyan] or [cyan]widths:5,10[/cyan].",
     ),
     _value("importance", "--importance", pairs(float, "a number"), "COL=2", "Weight of a column in distances."),
     _value(
         *("coordinates", "--coordinates", WHOLE, "N"),
-        "Most coordinates of a column of words; more are projected. Default: 128.",
+        "Largest number of coordinates of a categorical column. Default: 128.",
     ),
     _value(
         *("representatives", "--representative", pairs(str, "what groups publish"), "COL=HOW"),
-        "What groups publish: mean, median, mode, interval, ..; of a column or a type.",
+        "What groups publish for a column or a type: mean, median, mode, interval, ..",
     ),
-    _value("digits", "--digits", pairs(int, "a whole number"), "COL=0", "Decimal places that are published."),
+    _value("digits", "--digits", pairs(int, "a whole number"), "COL=0", "Decimal places of published values."),
     _value(
         *("formats", "--format", pairs(str, "a pattern such as %d/%m/%Y"), "COL=%d/%m/%Y"),
-        "How dates are written.",
+        "Format of the dates of a column.",
     ),
     _value(
         *("missing", "--missing", TEXT, "RULE"),
-        "[cyan]value[/cyan]: a missing value is a value (default); [cyan]error[/cyan]; [cyan]drop[/cyan] the row.",
+        "Missing values: [cyan]value[/cyan] treats them as values (default), [cyan]error[/cyan] refuses them, "
+        "[cyan]drop[/cyan] drops the rows.",
     ),
     _value(
         *("missing_values", "--na", MARKERS, "[COL=]VALUE"),
-        "Stands for a missing value. Nothing but an empty field does by itself.",
+        "Treat this value as missing. By default, only empty fields are missing.",
     ),
     _group(
         *("release", "--release", TEXT, "FORM"),
-        "[cyan]microaggregation[/cyan] (default), [cyan]local-recoding[/cyan], [cyan]global-recoding[/cyan], "
-        "[cyan]strongly-safe[/cyan].",
+        "Form of the release: [cyan]microaggregation[/cyan] (default), [cyan]local-recoding[/cyan], "
+        "[cyan]global-recoding[/cyan], [cyan]strongly-safe[/cyan].",
     ),
     _group(
         *("cells", "--cell", pairs(scalar, "a width, a number of levels, value or *"), "COL=CELL"),
-        "Of a strongly-safe release: a width, [cyan]month[/cyan], [cyan]year[/cyan], levels up a hierarchy, "
+        "Cells of a strongly-safe release: a width, [cyan]month[/cyan], [cyan]year[/cyan], levels up a hierarchy, "
         "[cyan]value[/cyan] or [cyan]*[/cyan].",
     ),
     _group(
         *("blocks", "--blocks", BLOCKS, "BLOCKS"),
-        "Group columns apart: [cyan]each[/cyan] or [cyan]a,b;c,d[/cyan]. k then holds within blocks only.",
+        "Group columns separately: [cyan]each[/cyan] or [cyan]a,b;c,d[/cyan]. k then holds within each block only.",
     ),
     _group(
         *("small_strata", "--small-strata", TEXT, "RULE"),
-        "Strata below k: [cyan]error[/cyan] (default) or [cyan]merge[/cyan].",
+        "Strata with fewer than k records: [cyan]error[/cyan] (default) or [cyan]merge[/cyan].",
     ),
-    _group("method", "--method", TEXT, "M", "See [cyan]shoal methods[/cyan]. Default: auto."),
+    _group("method", "--method", TEXT, "M", "Method; [cyan]shoal methods[/cyan] lists them. Default: auto."),
     _group(
         *("options", "--option", pairs(scalar, "a value", owner="NAME", written=False), "NAME=VALUE"),
         "An option of the method.",
     ),
-    _group("refine", "--refine", TEXT, "R", "tfrp2, decompose-shrink, ona-rounds or anytime afterwards."),
-    _group("time_limit", "--time-limit", NUMBER, "S", "Seconds that auto (10), anytime (60) or exact (600) may take."),
+    _group(
+        "refine", "--refine", TEXT, "R", "Refine the groups afterwards: tfrp2, decompose-shrink, ona-rounds or anytime."
+    ),
+    _group(
+        "time_limit", "--time-limit", NUMBER, "S", "Time limit in seconds for auto (10), anytime (60) or exact (600)."
+    ),
     _group(
         *("bound", "--bound", TEXT, "HOW"),
-        "How far from the best possible: [cyan]quick[/cyan] (default), [cyan]lp[/cyan] (slower, far better), "
+        "Bound on the best possible loss: [cyan]quick[/cyan] (default), [cyan]lp[/cyan] (slower, much better), "
         "[cyan]none[/cyan].",
     ),
-    _group("random_state", "--seed", WHOLE, "N", "Of whatever is drawn at random."),
+    _group("random_state", "--seed", WHOLE, "N", "Seed of random numbers."),
     _group("n_jobs", "--jobs", WHOLE, "N", "Threads. Default: all cores."),
     _group("shuffle", "--shuffle/--no-shuffle", SWITCH, None, "Publish rows in random order."),
 )
-# Fields of the plan that have no option.
+# Fields of the plan without an option.
 JOB_FILE_ONLY = ("trim",)
 
 _reading = partial(Option, panel=INPUT, part="reading")
 _writing = partial(Option, panel=FILES, part="writing")
 
 READING: tuple[Option, ...] = (
-    _reading("--from", "Where the suffix does not say it.", "FORMAT", field="format"),
-    _reading("--table", "Of a database.", "T", field="table"),
-    _reading("--query", "Of a database.", "SQL", field="query"),
-    _reading("--sheet", "Of a workbook.", "S", field="sheet"),
-    _reading("--delimiter", "Of CSV. Default: detected.", "C", field="delimiter"),
-    _reading("--encoding", "Of CSV. Default: detected.", "E", field="encoding"),
+    _reading("--from", "Format of IN, if its suffix does not tell.", "FORMAT", field="format"),
+    _reading("--table", "Table of a database.", "T", field="table"),
+    _reading("--query", "SQL query of a database.", "SQL", field="query"),
+    _reading("--sheet", "Sheet of a workbook.", "S", field="sheet"),
+    _reading("--delimiter", "Delimiter of CSV. Default: detected.", "C", field="delimiter"),
+    _reading("--encoding", "Encoding of CSV. Default: detected.", "E", field="encoding"),
     _reading("--decimal", "Decimal mark of CSV. Default: detected.", "C", field="decimal"),
 )
 WRITING: tuple[Option, ...] = (
-    _writing("--to", "Where the suffix of OUT does not say it.", "FORMAT", field="format"),
-    _writing("--to-table", "Of the database that is written to.", "T", field="name_of_table"),
+    _writing("--to", "Format of OUT, if its suffix does not tell.", "FORMAT", field="format"),
+    _writing("--to-table", "Table to write to, if OUT is a database.", "T", field="name_of_table"),
 )
-JSON = switch("--json", "One JSON object on standard output.", TALK)
-QUIET = switch("--quiet", "Errors and warnings only.", TALK, short="-q")
-VERBOSE = switch("--verbose", "More, and tracebacks.", TALK, short="-v")
+JSON = switch("--json", "Print one JSON object on standard output.", TALK)
+QUIET = switch("--quiet", "Show errors and warnings only.", TALK, short="-q")
+VERBOSE = switch("--verbose", "Show more, and tracebacks.", TALK, short="-v")
 TALKING = (JSON, QUIET, VERBOSE)

@@ -1,4 +1,4 @@
-"""How values are written on the command line: texts that become values of a plan, and values that become texts."""
+"""Conversion between values of a plan and their texts on the command line."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _plain(value: Any) -> list[str] | None:
     return None if value is None else [str(value)]
 
 
-def _no_room(value: Any) -> None:
+def _job_file_only(value: Any) -> None:
     return None
 
 
@@ -29,14 +29,14 @@ class Form:
     Attributes
     ----------
     type : type
-        Of a single occurrence: str, int, float, or bool for a switch.
+        Type of a single value: str, int, float, or bool for a switch.
     many : bool
         Whether the option may be repeated.
     parse : callable
-        Turns what was given (a list if `many`) and the flag, for messages, into the value of the field.
+        Turns what was given (a list if `many`) into the value of the field. Also takes the flag, for messages.
     texts : callable
-        Turns the value of the field into the texts that follow the flag, each time it is said; None if the value is
-        left to a job file.
+        Turns the value of the field into texts, each of which follows the flag once; None if only a job file can set
+        the value.
     """
 
     type: type = str
@@ -46,7 +46,7 @@ class Form:
 
 
 def split(text: str) -> list[str]:
-    """Return the names in a list with commas; a name that contains a comma is in double quotes."""
+    """Return the names in a comma-separated list; names that contain a comma are in double quotes."""
     return [part for part in next(csv.reader([text], skipinitialspace=True), []) if part]
 
 
@@ -56,29 +56,29 @@ def names(texts: Sequence[str] | None) -> list[str]:
 
 
 def quoted(name: str) -> str:
-    """Return a name in a form that `split` leaves in one piece."""
+    """Return a name, quoted if `split` would change it otherwise."""
     return f'"{name.replace(chr(34), 2 * chr(34))}"' if any(c in name for c in ',"') or name != name.strip() else name
 
 
 def pairs(convert: Callable[[str], Any], what: str, *, owner: str = "COLUMN", written: bool = True) -> Form:
-    """Return the form COLUMN=VALUE, repeated, of a mapping.
+    """Return the form of a mapping: COLUMN=VALUE, repeated.
 
     Parameters
     ----------
     convert : callable
-        Makes the value out of the text after the sign; raises ValueError if it cannot.
+        Turns the text after the equals sign into the value, or raises ValueError.
     what : str
-        What is expected after the sign, for messages.
+        What must follow the equals sign, for messages.
     owner : str
-        What stands before the sign.
+        What precedes the equals sign, for messages.
     written : bool
-        Whether such values are written into commands, or left to job files.
+        Whether commands can contain such values, or only job files.
     """
 
     def parse(texts: Sequence[str], flag: str) -> dict[str, Any]:
         return dict(_pair(text, flag, convert, what, owner) for text in texts)
 
-    return Form(many=True, parse=parse, texts=_texts_of_pairs if written else _no_room)
+    return Form(many=True, parse=parse, texts=_texts_of_pairs if written else _job_file_only)
 
 
 def _pair(text: str, flag: str, convert: Callable[[str], Any], what: str, owner: str = "COLUMN") -> tuple[str, Any]:
@@ -88,7 +88,7 @@ def _pair(text: str, flag: str, convert: Callable[[str], Any], what: str, owner:
             return name.strip(), convert(value)
     except ValueError:
         pass
-    raise OptionError(f"The option {flag} must be {owner}=.. with {what} after the sign. Got {text!r}.")
+    raise OptionError(f"The option {flag} must be {owner}=.. with {what} after the equals sign. Got {text!r}.")
 
 
 def _texts_of_pairs(mapping: Mapping[str, Any]) -> list[str] | None:
@@ -98,7 +98,7 @@ def _texts_of_pairs(mapping: Mapping[str, Any]) -> list[str] | None:
 
 
 def scalar(text: str) -> int | float | str:
-    """Return a number if the text is one, else the text."""
+    """Return the number that the text represents, else the text."""
     for convert in (int, float):
         try:
             return convert(text)
@@ -108,26 +108,26 @@ def scalar(text: str) -> int | float | str:
 
 
 def _models(texts: Sequence[str], flag: str) -> dict[str, list[str]]:
-    """Return the models of each column, which may have several."""
-    found: dict[str, list[str]] = {}
+    """Return the models of each column; a column may have several."""
+    by_column: dict[str, list[str]] = {}
     for text in texts:
         name, model = _pair(text, flag, str, "a model, such as entropy-diversity l=3,")
-        found.setdefault(name, []).append(model)
-    return found
+        by_column.setdefault(name, []).append(model)
+    return by_column
 
 
 def _places(texts: Sequence[str], flag: str) -> list[list[str]]:
-    found = []
+    places = []
     for text in texts:
         pair = split(text)
         if len(pair) != 2:
             raise OptionError(f"The option {flag} must be two columns, LATITUDE,LONGITUDE. Got {text!r}.")
-        found.append(pair)
-    return found
+        places.append(pair)
+    return places
 
 
 def _markers(texts: Sequence[str], flag: str) -> list[str] | dict[str, list[str]]:
-    """Return the markers of all columns, or of each column that was named."""
+    """Return the markers of missing values, for all columns or by column."""
     by_column: dict[str, list[str]] = {}
     for text in texts:
         name, sign, value = text.partition("=")
@@ -138,7 +138,7 @@ def _markers(texts: Sequence[str], flag: str) -> list[str] | dict[str, list[str]
     if sum(map(len, by_column.values())) < len(texts):
         raise OptionError(
             f"The option {flag} must be VALUE for all columns, or COLUMN=VALUE each time. Got both.",
-            hint="say COLUMN=VALUE for every column.",
+            hint="use COLUMN=VALUE for every column.",
         )
     return by_column
 
@@ -155,7 +155,7 @@ TEXTS = Form(many=True)
 WHOLES = Form(type=int, many=True)
 NAMES = Form(many=True, parse=lambda texts, flag: names(texts), texts=lambda value: [quoted(str(v)) for v in value])
 RANGE = Form(parse=lambda text, flag: split(text), texts=lambda value: [",".join(map(str, value))])
-MODELS = Form(many=True, parse=_models, texts=_no_room)
-PLACES = Form(many=True, parse=_places, texts=_no_room)
-MARKERS = Form(many=True, parse=_markers, texts=_no_room)
-BLOCKS = Form(parse=_blocks, texts=_no_room)
+MODELS = Form(many=True, parse=_models, texts=_job_file_only)
+PLACES = Form(many=True, parse=_places, texts=_job_file_only)
+MARKERS = Form(many=True, parse=_markers, texts=_job_file_only)
+BLOCKS = Form(parse=_blocks, texts=_job_file_only)

@@ -52,7 +52,7 @@ from shoal.arrays import Array
 from shoal.kernels.trees import cut_tree
 from shoal.partitioning.maximum_distance import mdav
 from shoal.partitioning.memory import require
-from shoal.partitioning.pool import Pool, members
+from shoal.partitioning.pool import members, nearest_others
 from shoal.progress import Progress, part, silent
 
 NONE = -1
@@ -158,7 +158,7 @@ def _neighbours(X: Array, k: int) -> tuple[Array, Array]:
     """Return the k - 1 nearest neighbours of each record, nearest first, and their squared distances."""
     n = len(X)
     require(16 * n * (k - 1), "mu-approx", f"the {k - 1} nearest neighbours of {n} records")
-    return Pool(X).nearest_each(X, k - 1, np.arange(n))
+    return nearest_others(X, k - 1)
 
 
 def _find(links: list[int], u: int) -> int:

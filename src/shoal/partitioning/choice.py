@@ -73,13 +73,13 @@ def choose(n: int, d: int, k: int, seconds: float | None = None, patience: float
     once = ONA_STAR_SECONDS * n**1.5 * d
     kicks = _kicks_of_each(n, d, k, limit - once, KICKS if seconds is None else MOST_KICKS)
     if kicks >= FEWEST_KICKS:
-        reason = f"{n} records leave time for a search of {kicks} kicks for every {k} of them"
-        return Choice("anytime", {"max_steps": n // k * kicks}, reason, seconds)
+        steps = n // k * kicks
+        return Choice("anytime", {"max_steps": steps}, f"{n:,} records allow a search of {steps:,} steps", seconds)
     if once <= limit:
-        return Choice("ona*", {}, f"{n} records leave time for one run of rounds over the whole table")
+        return Choice("ona*", {}, f"{n:,} records allow one run over the whole table, but no longer search")
     if MONA_SECONDS * n**1.5 * (d + 8) <= limit:
-        return Choice("mona-2d", {}, f"{n} records are too many for rounds over the whole table")
-    return Choice("mondrian-v2d", {"whole": "2k-1"}, f"{n} records leave time for median cuts only")
+        return Choice("mona-2d", {}, f"{n:,} records are too many for a run over the whole table")
+    return Choice("mondrian-v2d", {"whole": "2k-1"}, f"{n:,} records allow median cuts only")
 
 
 def _kicks_of_each(n: int, d: int, k: int, seconds: float, most: int) -> int:

@@ -32,7 +32,7 @@ from shoal.partitioning.cover_prices import Effort, Listed, Prices, Pricing
 from shoal.partitioning.cover_programme import Programme, Solved, best_choice, first_groups
 from shoal.partitioning.lloyd import ona_star
 from shoal.partitioning.maximum_distance import mdav_star
-from shoal.partitioning.pool import Pool, members, numbered, total_cost
+from shoal.partitioning.pool import members, nearest_others, numbered, total_cost
 from shoal.progress import Progress, silent
 
 log = logging.getLogger("shoal")
@@ -134,7 +134,7 @@ class _Search:
         self.labels, self.ceiling, self.proven = labels, float(len(X)), False
         self.pricing = Pricing(X, k)
         self.programme = Programme(X, self.pricing.most)
-        near, squares = Pool(X).nearest_each(X, min(3 * k + 2, self.n - 1), np.arange(self.n))
+        near, squares = nearest_others(X, min(3 * k + 2, self.n - 1))
         self.near = near.astype(np.int32)
         # The neighbour bound: prices at which no group at all is cheaper than its records.
         prices = squares[:, : k - 1].sum(axis=1) / (2 * k) * (1 - 1e-12)

@@ -14,7 +14,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from shoal.arrays import Array
+from shoal.kernels import partition as _partition
 from shoal.kernels import rounds as _rounds
+from shoal.kernels.centres import draw_centres
 from shoal.kernels.groups import all_means
 from shoal.partitioning.maximum_distance import mdav_plus
 from shoal.partitioning.pool import nearest_each, numbered, total_cost
@@ -85,9 +87,9 @@ def _ona(X: Array, k: int, rng: Generator, limits: tuple[int, ...]) -> Array:
 def _split(work: Work, rng: Generator, limits: tuple[int, ...]) -> None:
     """Split the groups of 2k records or more by a nested run."""
     for group in np.flatnonzero(work.parts.sizes[: work.count] >= 2 * work.k):
-        rows = _rounds.rows_of(work.parts, group)
+        rows = _partition.rows_of(work.parts, group)
         pieces = _ona(np.ascontiguousarray(work.X[rows]), work.k, rng, limits)
-        _rounds.spread(work.parts, group, rows, pieces, int(pieces.max()) + 1)
+        _partition.spread(work.parts, group, rows, pieces, int(pieces.max()) + 1)
     if work.count + 2 * work.k > len(work.parts.sizes):
         work.make_room()
 
@@ -96,7 +98,7 @@ def _lmas(X: Array, k: int, rng: Generator) -> Array:
     """Run LMaS once."""
     count = len(X) // k
     first = int(rng.integers(len(X)))
-    centres = X[_rounds.draw_centres(X, first, rng.random(count - 1))]
+    centres = X[draw_centres(X, first, rng.random(count - 1))]
     labels = np.full(len(X), -1, np.int64)
     for _ in range(LLOYD_ROUNDS):
         nearest = nearest_each(centres, X, 1)[:, 0]

@@ -19,6 +19,8 @@ import numpy as np
 from shoal.arrays import Array
 from shoal.kernels import construction as _construction
 from shoal.kernels import index as _index
+from shoal.kernels import nearest_means as _nearest
+from shoal.kernels import partition as _partition
 from shoal.kernels import rounds as _rounds
 from shoal.kernels.groups import all_means
 from shoal.partitioning.fixed_size import cbfs
@@ -55,7 +57,7 @@ class Work:
         n, groups = len(self.X), int(labels.max()) + 1
         room = 2 * groups + 4 * self.k + 64
         means = all_means(self.X, labels, groups)
-        self.parts = _rounds.Partition(
+        self.parts = _partition.Partition(
             X=self.X,
             labels=np.empty(n, np.int64),
             heads=np.full(room, -1, np.int64),
@@ -68,7 +70,7 @@ class Work:
             groups=np.array([groups]),
             targets=np.zeros(n, np.int64),
             distances=np.zeros(n),
-            seen=np.full(n, _rounds.NEVER, np.int64),
+            seen=np.full(n, _partition.NEVER, np.int64),
             changed=np.zeros(room, np.int64),
             checked=np.full(room, -1, np.int64),
             clock=np.zeros(1, np.int64),
@@ -77,7 +79,7 @@ class Work:
             authors=np.zeros(LOG, np.int64),
             logged=np.zeros(1, np.int64),
         )
-        _rounds.link_all(self.parts, labels)
+        _partition.link_all(self.parts, labels)
         _construction.fill(self.parts.centres, np.arange(groups))
 
     def seek(self) -> None:
@@ -95,7 +97,7 @@ class Work:
 
         def search(part: slice) -> None:
             parts = self.parts._replace(centres=_construction.for_thread(self.parts.centres))
-            _rounds.seek(parts, order[part])
+            _nearest.seek(parts, order[part])
 
         in_threads(search, len(self.X), self.n_jobs)
 
@@ -111,7 +113,7 @@ class Work:
 
     def total(self) -> float:
         """Return the squared error."""
-        return fsum(_rounds.all_costs(self.parts).tolist())
+        return fsum(_partition.all_costs(self.parts).tolist())
 
     def make_room(self, *positions: int) -> list[int]:
         """Renumber the groups without gaps; return the new `positions`."""
@@ -120,8 +122,8 @@ class Work:
         self._set(numbers[old.labels])
         # Known nearest groups stay valid, unless they are gone.
         new, groups = self.parts, self.count
-        known = (old.seen != _rounds.NEVER) & there[old.targets]
-        new.seen[:] = np.where(known, old.seen, _rounds.NEVER)
+        known = (old.seen != _partition.NEVER) & there[old.targets]
+        new.seen[:] = np.where(known, old.seen, _partition.NEVER)
         new.targets[:] = np.where(known, numbers[old.targets], 0)
         new.distances[:] = old.distances
         for name in ("costs", "changed", "checked"):
@@ -140,8 +142,8 @@ class Work:
         numbers[old.labels] = labels
         there = old.sizes[: self.count] > 0
         self._set(labels)
-        known = (old.seen != _rounds.NEVER) & there[old.targets]
-        self.parts.seen[:] = np.where(known, _rounds.UNSURE, _rounds.NEVER)
+        known = (old.seen != _partition.NEVER) & there[old.targets]
+        self.parts.seen[:] = np.where(known, _partition.UNSURE, _partition.NEVER)
         self.parts.targets[:] = np.where(known, numbers[old.targets], 0)
         self._sought = -1
 

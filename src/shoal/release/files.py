@@ -134,12 +134,12 @@ def verify_file(source: str | PathLike[str] | Source, manifest: str | PathLike[s
     output = said.get("output") or {}
     if output.get("sha256") and source.sha256 and output["sha256"] != source.sha256:
         raise DisclosureError(
-            f"{source.name} is not the file of this manifest: its SHA-256 is another one.",
+            f"{source.name} is not the file that this manifest describes: the SHA-256 differs.",
             hint="verify the file as it was released, or name its quasi-identifiers (--qi) to verify this one.",
         )
     if "rows" in output and output["rows"] != source.table.num_rows:
         raise DisclosureError(
-            f"{source.name} is not the table of this manifest, which has {output['rows']} rows. "
+            f"{source.name} is not the table that this manifest describes, which has {output['rows']} rows. "
             f"Got {source.table.num_rows}.",
             hint="verify the table as it was released.",
         )

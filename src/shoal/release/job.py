@@ -86,7 +86,9 @@ class Job:
             raise OptionError("Release, manifest, report and job file must be different files. Got one twice.")
         source = self.source.name if isinstance(self.source, Source) else self.source
         if source is not None and os.path.realpath(source) in real:
-            raise OptionError("The input must stay as it is. Got it as an output.", hint="name another file.")
+            raise OptionError(
+                "The output must not overwrite the input. Got the same file for both.", hint="name another file."
+            )
         written = files if not dry_run else [Path(self.job_file)] if self.job_file is not None else []
         for path in written:
             checked_target(path, self.force)

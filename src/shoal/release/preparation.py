@@ -237,22 +237,26 @@ def _warnings(native: Any, table: Any, columns: tuple[schema.Column, ...], plan:
     both = [name for name in plan.sensitive_attributes if name not in plan.demanded_of]
     if both and plan.has_demands:
         yield (
-            f"Models of privacy say nothing about {', '.join(map(repr, both))}, published as quasi-identifiers: all "
-            "records of a group show the same there."
+            f"Privacy models do not apply to {', '.join(map(repr, both))}, because {_is_published(both)}: all records "
+            "of a group have the same value."
         )
     if plan.unit is not None and plan.has_demands:
         yield (
-            f"Models of privacy count rows, and {plan.unit!r} may have several: one unit alone can make a group look "
-            "diverse."
+            f"Privacy models count rows, and a value of {plan.unit!r} may have several rows: a single unit can make a "
+            "group look diverse."
         )
     if plan.weight is not None:
         sizes = np.bincount(codes_of(table.column(plan.weight)))
         alone = int((sizes < plan.k).sum())
         if alone:
             yield (
-                f"The weights {plan.weight!r} are passed on as they are, and {alone} of their {len(sizes)} values "
-                f"belong to fewer than {plan.k} records."
+                f"The weights {plan.weight!r} are published unchanged, and {alone} of their {len(sizes)} values are "
+                f"shared by fewer than {plan.k} records."
             )
+
+
+def _is_published(names: list[str]) -> str:
+    return "it is published as a quasi-identifier" if len(names) == 1 else "they are published as quasi-identifiers"
 
 
 def _weights(table: Any, plan: Plan, decimal: str) -> Array | None:
@@ -263,8 +267,9 @@ def _weights(table: Any, plan: Plan, decimal: str) -> Array | None:
     bad = int((~(values.values >= 0)).sum())
     if bad or not values.values.sum() > 0:
         raise DataError(
-            f"The weights {plan.weight!r} must be numbers from 0 on, not all of them 0. Got {bad} others.",
-            hint="a record without a weight has no place in a weighted table; drop it, or give it one.",
+            f"The weights {plan.weight!r} must be numbers of at least 0, and not all 0. Got "
+            f"{f'{bad} other values' if bad else 'zeros only'}.",
+            hint="drop these records, or give them a weight.",
         )
     return values.values
 

@@ -159,8 +159,8 @@ def _carried_out(prepared: Prepared, progress: Progress | None) -> Release:
     held = found.k if found.k_units is None else found.k_units
     if len(blocks) > 1 and held < plan.k:
         said.append(
-            f"The attributes were grouped in {len(blocks)} blocks: k = {plan.k} holds within each of them. All "
-            f"quasi-identifiers together hold k = {held} only."
+            f"The attributes were grouped in {len(blocks)} blocks: k = {plan.k} holds within each of them. For all "
+            f"quasi-identifiers together, only k = {held} holds."
         )
     for words in said:
         warnings.warn(words, DisclosureWarning, stacklevel=5)

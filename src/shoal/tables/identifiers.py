@@ -39,12 +39,12 @@ def refuse_identifiers(table: Any, columns: tuple[Column, ...], *, text: bool, d
         values = table.column(column.name)
         different = different_values(values, column.name, text=text, decimal=decimal)
         if different:
-            what = "would be published as it is" if column.role == "other" else "would be a quasi-identifier"
+            what = "would be published unchanged" if column.role == "other" else "would be a quasi-identifier"
             raise DataError(
                 f"The column {column.name!r} looks like an identifier: it has {different} different values in "
-                f"{len(values) - values.null_count} rows. Without a role of its own it {what}.",
-                hint=f"give it a role: identifiers=[{column.name!r}] drops it (--id), other=[..] passes it on, "
-                "quasi_identifiers=[..] groups by it.",
+                f"{len(values) - values.null_count} rows. Without a role it {what}.",
+                hint=f"give it a role: identifiers=[{column.name!r}] drops it (--id), other=[..] publishes it "
+                "unchanged, quasi_identifiers=[..] groups on it.",
             )
 
 

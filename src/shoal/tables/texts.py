@@ -215,8 +215,8 @@ def date_pattern(present: Any, name: str) -> str | None:
             orders = orders[:1]
         if len(orders) == 2 and not (a == b).all():
             raise DataError(
-                f"The dates of the column {name!r} can be read as day{mark}month or as month{mark}day.",
-                hint=f"pass the right one, such as formats={{{name!r}: '%d{mark}%m{mark}%Y'}}.",
+                f"The dates of the column {name!r} must have a known order of day and month. Got dates that fit both.",
+                hint=f"state it with formats={{{name!r}: '%d{mark}%m{mark}%Y'}} or '%m{mark}%d{mark}%Y'.",
             )
     else:
         return None
@@ -224,7 +224,7 @@ def date_pattern(present: Any, name: str) -> str | None:
         if _days(*_in_order(order, a, b, c)) is not None:
             return order.format(mark)
     raise DataError(
-        f"The column {name!r} must hold dates that exist, in one order of day and month. Got others.",
+        f"The column {name!r} must contain valid dates, all in the same order of day and month. Got others.",
         hint=f"correct them, or pass types={{{name!r}: 'nominal'}}.",
     )
 

@@ -297,7 +297,7 @@ def test_the_manifest_and_the_report_count_what_was_removed():
     assert [a["published"] for a in manifest["attributes"]] == ["cell of 10", "value", "cell of 20"]
     assert (manifest["lower_bound"], manifest["methods"][0]["method"]) == (None, "fixed cells")
     page = release.report()
-    assert f"{release.rows_removed} records whose cell had fewer than 5." in page
+    assert f"{release.rows_removed} records were removed, because their cells have fewer than 5 records." in page
     assert f"{release.rows_removed / 2:.1f}\N{NO-BREAK SPACE}% of the records were removed with their cells" in page
     assert "without looking at the data" in page
     assert "as little as possible is lost" not in page
@@ -310,7 +310,7 @@ def test_few_removed_records_are_not_counted_out():
     release = safe(table, 5, cells={"age": 10})
     assert release.rows_removed == 2
     page = release.report()
-    assert "fewer than 5 records whose cell had fewer than 5." in page
+    assert "fewer than 5 records were removed, because their cells have fewer than 5 records." in page
     assert "Some of the records were removed" in page
     assert cells.said_of(5, 5) == "5"
     none = safe(pa.table({"age": [25] * 30}), 5, cells={"age": 10})

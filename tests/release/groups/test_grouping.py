@@ -212,7 +212,7 @@ def test_auto_leaves_its_steps_a_way_and_a_seed_to_every_stratum(calls):
         calls.clear()
         chosen, why = settled(Plan.of(time_limit=limit), 1000, 2, Constraints(strata))
         assert (chosen.method, chosen.random_state, chosen.time_limit) == ("anytime", 0, limit)
-        assert "kicks" in why
+        assert "steps" in why
         group(X, chosen, Constraints(strata))
         assert [(rows, method) for rows, method, _ in calls] == [(600, "anytime"), (400, "anytime")]
         (_, _, first), (_, _, second) = calls

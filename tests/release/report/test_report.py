@@ -44,7 +44,7 @@ def facts_of(evidence=None, **changes):
         k_held=6,
         n_groups=150,
         method="mdav",
-        why="It was asked for.",
+        why="it was asked for",
         columns=columns,
         checks=(Check("k by records", True, "The smallest has 6."), Check("identifiers", True, "None is there.")),
         loss=0.1234,
@@ -108,7 +108,7 @@ def test_it_says_what_happened(page):
         "of 1,010; 10 left out",
         "12.3 %",
         "45.7 %",
-        "What names a person outright was removed: name.",
+        "Columns that identify people directly were removed: name.",
         "age and city",
         "10 records were left out.",
         "city 1,234",
@@ -206,8 +206,8 @@ def test_the_same_facts_give_the_same_bytes():
 def test_a_failed_check_is_the_headline():
     checks = (Check("k by records", False, "The smallest has 2."), Check("identifiers", True))
     page = Page(render(facts_of(k_held=2, checks=checks)))
-    assert "This table does not keep what was asked." in page.text
-    assert "k = 2 was found, and 1 of 2 checks failed. It must not be published" in page.text
+    assert "This table does not satisfy the demands." in page.text
+    assert "k = 2 holds, and 1 of 2 checks failed. Do not publish it." in page.text
     assert "✗ failed" in page.text
     assert "Every record shares" not in page.text
 
@@ -215,21 +215,21 @@ def test_a_failed_check_is_the_headline():
 @pytest.mark.parametrize(("k_held", "k_units"), [(4, None), (9, 4)])
 def test_a_k_below_the_wanted_one_is_a_failure_even_if_no_check_says_so(k_held, k_units):
     text = Page(render(facts_of(k_held=k_held, k_units=k_units))).text
-    assert "This table does not keep what was asked." in text
+    assert "This table does not satisfy the demands." in text
 
 
 def test_units_are_what_counts():
     text = Page(render(facts_of(k_held=9, k_units=5, unit="household"))).text
     assert "with records of at least 4 others of the unit ‘household’" in text
     assert "at most 1 in 5" in text
-    assert "by records 9" in text
+    assert "9 counting records" in text
 
 
 def test_blocks_are_said_honestly():
     html = render(facts_of(k_blocks=5, k_held=1))
     text = Page(html).text
     assert "Within each block of attributes, every record shares its published values with at least 4 others." in text
-    assert "Over all quasi-identifiers together k = 1 holds" in text
+    assert "For all quasi-identifiers together, only k = 1 holds" in text
     assert 'class="verdict limited"' in html
 
 
@@ -245,15 +245,15 @@ def test_how_far_from_the_best_possible(page):
     text = Page(render(facts_of(gap="at most 5 % above the best possible", nearness="It is proven."))).text
     assert "of the variation of the quasi-identifiers; at most 5 % above the best possible" in text
     assert "All attributes together lost 12.3 %. It is proven." in text
-    assert "proven to be the best possible" in render(facts_of(gap="none: proven", nearness="x"))
-    assert "not known" not in render(facts_of(gap="not known with weights"))
+    assert "proven to be the best possible" in render(facts_of(gap="0 %: proven", nearness="x"))
+    assert "unknown" not in render(facts_of(gap="unknown: the bound is 0"))
 
 
 def test_a_limit_of_time_is_said_where_it_matters(page):
     assert "The same plan on the same data gives the same release." in page.text
     text = Page(render(facts_of(by_clock=True))).text
     assert "gives the same release" not in text
-    assert "may give somewhat other groups" in text
+    assert "may give slightly different groups" in text
 
 
 def test_warnings_are_shown():
@@ -292,7 +292,7 @@ def test_facts_alone_are_enough():
     )
     text = Page(render(facts)).text
     assert "with at least 1 other." in text
-    assert "all that came in" in text
+    assert "all records of the input" in text
     assert "The check of the published table passed" in text
 
 

@@ -39,9 +39,8 @@ def checked_demands(
         )
     if plan.release == "global-recoding" and plan.enforcement not in (None, "best", "repair"):
         raise OptionError(
-            "Groups that keep equal records together are made to satisfy models by merging. "
-            f"Got enforcement={plan.enforcement!r}.",
-            hint="leave it out (--enforce), or say release='local-recoding'.",
+            f"In a global recoding, models are enforced by merging only. Got enforcement={plan.enforcement!r}.",
+            hint="leave it out (--enforce), or use release='local-recoding'.",
         )
     demands = demands_of(table, plan, text=text, decimal=decimal)
     for demand in demands:

@@ -8,6 +8,7 @@ groups that fall short are merged with near ones afterwards. Demands have method
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -61,6 +62,25 @@ def group(X: Array, plan: Plan, constraints: Constraints, report: Progress = sil
     constraints : Constraints
     report : callable
     """
+    with _compiling_beside(plan, constraints) as wait:
+        return _grouped(X, plan, constraints, wait, report)
+
+
+def _compiling_beside(plan: Plan, constraints: Constraints) -> AbstractContextManager[Callable[[], None]]:
+    """Have the search under rules compiled by another process, if it is needed and no cache has it yet."""
+    from shoal.kernels.rule_search import search
+    from shoal.partitioning.compiling import beside
+    from shoal.partitioning.enforcement import WAYS
+    from shoal.release.groups.rules import rules_of
+
+    rules = rules_of(constraints.demands) if constraints.demands and not constraints.together else None
+    if rules is None:
+        return nullcontext(lambda: None)
+    grown = plan.enforcement in ("best", "growth") and WAYS["growth"].fits(rules)
+    return beside(search, ["rule-moves", "rule-cuts", "rule-search"], ["rule-growth"] if grown else [])
+
+
+def _grouped(X: Array, plan: Plan, constraints: Constraints, wait: Callable[[], None], report: Progress) -> Array:
     strata = np.zeros(len(X), np.int64) if constraints.strata is None else constraints.strata
     labels = np.empty(len(X), np.int64)
     order = np.argsort(strata, kind="stable")
@@ -75,6 +95,7 @@ def group(X: Array, plan: Plan, constraints: Constraints, report: Progress = sil
         near = part(told, 0.0, 0.5) if constraints.demands else told
         own = _one_stratum(here, shared, units, constraints.together, near)
         if constraints.demands:
+            wait()
             own = _enforced(here, own, shared, constraints._replace(units=units), rows, part(told, 0.5, 1.0))
         labels[rows] = own + count
         count += int(own.max()) + 1
@@ -138,7 +159,7 @@ def method_in_words(plan: Plan) -> str:
     if not plan.has_demands:
         return words
     way = plan.enforcement or "repair"
-    return f"{words}, then the best way for the models" if way == "best" else f"{words}, then {way} for the models"
+    return f"{words}, then the {'best enforcement' if way == 'best' else f'enforcement {way!r}'} of the models"
 
 
 def _one_stratum(X: Array, plan: Plan, units: Array | None, together: bool, report: Progress) -> Array:

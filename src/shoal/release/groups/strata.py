@@ -35,7 +35,7 @@ def constraints_of(table: Any, plan: Plan) -> tuple[Constraints, list[str], dict
             small = int((sizes < plan.k).sum())
             raise DataError(
                 f"Every stratum must have at least {plan.k} {what}. Got {small} of {len(sizes)} strata with fewer.",
-                hint="small_strata='merge' puts the small ones together; or leave the stratum out.",
+                hint="use small_strata='merge' to merge the small strata, or remove the stratum.",
             )
         strata, changed = merged_strata(table, names, strata, plan.k, units)
     return Constraints(strata, units, together), names, changed

@@ -142,30 +142,30 @@ def _average(by: dict[str, float], importance: dict[str, float]) -> float | None
 
 def sentences(found: Utility, removed: int = 0) -> list[tuple[str, str, str]]:
     """Return each unit with its figure and a sentence that says what it is."""
-    apart = f", {' and '.join(found.left_out)} left out" if found.left_out else ""
+    apart = f", without {' and '.join(found.left_out)}" if found.left_out else ""
     gone = "; a removed record counts as suppressed" if removed else ""
     told = [
         (
             "NCP",
             found.certainty_penalty,
-            f"How wide groups are: the share of the whole range, or of all values, that a record is lost in, on "
-            f"average over the quasi-identifiers{apart}{gone}.",
+            "Width of the groups: the share of the range, or of all values, that the group of a record covers, "
+            f"averaged over the quasi-identifiers{apart}{gone}.",
         ),
         (
             "Total-IL",
             found.total_information_loss,
-            "The same, with the levels of a hierarchy in place of the values below them; without one, values that "
-            "differ are lost.",
+            "The same, but with a hierarchy it counts levels instead of values; without one, a value is lost if the "
+            "group has several.",
         ),
     ]
     shown = [(name, f"{100 * value:.1f}\N{NO-BREAK SPACE}%", words) for name, value, words in told if value is not None]
-    sanction = ", and each removed record costs the size of the table" if removed else ""
-    shown.append(("C_AVG", f"{found.average_group_size:.2f}", "The average size of groups over k; 1 is the best."))
+    sanction = ", plus the size of the table for each removed record" if removed else ""
+    shown.append(("C_AVG", f"{found.average_group_size:.2f}", "The average group size divided by k; 1 is best."))
     shown.append(
         (
             "C_DM",
             f"{found.discernability:,}",
-            f"The sum of squared sizes of groups{sanction}: to be compared for the same table and k only.",
+            f"The sum of squared group sizes{sanction}; comparable for the same table and k only.",
         )
     )
     return shown

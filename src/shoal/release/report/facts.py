@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from shoal.release.release import Release
 
 MISSING = {
-    "value": "A missing value is a value: records without it are alike in that, and a group publishes either a value "
-    "or nothing for all of its members.",
+    "value": "Missing values are treated as values: records without a value are considered equal in this attribute, "
+    "and a group publishes either a value or nothing for all of its members.",
     "error": "No quasi-identifier may have missing values, and none has.",
-    "drop": "Rows with a missing quasi-identifier were left out.",
+    "drop": "Rows with a missing quasi-identifier were dropped.",
 }
 RELEASES = {
-    "microaggregation": "each group publishes typical values of its own",
+    "microaggregation": "each group publishes typical values",
     "local-recoding": "each group publishes the range of its values",
     "global-recoding": "each group publishes the range of its values, and equal records are never separated",
-    "strongly-safe": "each record publishes the cell that it lies in; cells do not depend on the data",
+    "strongly-safe": "each record publishes the cell that contains it; cells do not depend on the data",
 }
 
 
@@ -116,11 +116,13 @@ def _checks(release: Release) -> tuple[Check, ...]:
     where = "on the file, read again from the disk" if release.written is not None else "on the table to be published"
     checks = []
     if len(release.blocks) == 1:
-        words = f"{found.classes} sets of equal rows, the smallest of {found.k}, counted {where}"
-        checks.append(Check(f"Every record is like at least {plan.k - 1} others", found.k >= plan.k, words))
+        words = f"{found.classes} groups of equal rows, the smallest with {found.k}, counted {where}"
+        checks.append(Check(f"Every record equals at least {plan.k - 1} others", found.k >= plan.k, words))
         if found.k_units is not None:
-            words = f"the fewest in a set of equal rows are {found.k_units}"
-            checks.append(Check(f"They belong to at least {plan.k} units", found.k_units >= plan.k, words))
+            words = f"at least {found.k_units} units in each group of equal rows"
+            checks.append(
+                Check(f"The records of a group belong to at least {plan.k} units", found.k_units >= plan.k, words)
+            )
     else:
         for block in release.blocks:
             words = f"counted {where}"
@@ -132,7 +134,7 @@ def _checks(release: Release) -> tuple[Check, ...]:
     if gone:
         checks.append(Check("Identifiers are not in the release", True, f"left out: {', '.join(gone)}"))
     if release.written is not None and release.written.sha256:
-        checks.append(Check("The file was read again and equals what was to be written", True))
+        checks.append(Check("The file was read again and equals the release", True))
     return tuple(checks)
 
 
@@ -142,10 +144,11 @@ def _dropped(release: Release) -> tuple[str, ...]:
         # A small number of rows would tell that few people have a gap.
         count = release.rows_dropped
         said = str(count) if count >= release.plan.k else f"fewer than {release.plan.k}"
-        told.append(f"{said} rows with a missing quasi-identifier.")
+        told.append(f"{said} rows with a missing quasi-identifier were dropped.")
     if release.rows_removed:
         told.append(
-            f"{said_of(release.rows_removed, release.plan.k)} records whose cell had fewer than {release.plan.k}."
+            f"{said_of(release.rows_removed, release.plan.k)} records were removed, because their cells have fewer "
+            f"than {release.plan.k} records."
         )
     return tuple(told)
 
@@ -156,7 +159,7 @@ def _removed(release: Release) -> str:
     if not count:
         return ""
     share = f"{100 * count / (count + rest):.1f}\N{NO-BREAK SPACE}%" if count >= release.plan.k else "Some"
-    return f"{share} of the records were removed with their cells; the loss is that of the others."
+    return f"{share} of the records were removed with their cells; the loss is that of the remaining records."
 
 
 def _notes(release: Release) -> tuple[str, ...]:
@@ -164,20 +167,22 @@ def _notes(release: Release) -> tuple[str, ...]:
     notes = [f"Form of the release: {RELEASES[plan.release]}."]
     if plan.stratum:
         names = ", ".join(plan.stratum)
-        merged = ", those with fewer than k records being put together" if plan.small_strata == "merge" else ""
-        notes.append(f"Groups do not cross the strata of {names}{merged}, which are published.")
+        merged = "; strata with fewer than k records were merged" if plan.small_strata == "merge" else ""
+        notes.append(f"Groups do not cross the strata of {names}, which are published{merged}.")
     if plan.unit:
-        notes.append(f"k counts different values of {plan.unit}: several rows of one unit count once.")
+        notes.append(f"k counts different values of {plan.unit}: several rows with the same value count once.")
     if plan.weight:
-        notes.append(f"The weights {plan.weight} enter what groups publish and the loss; k counts records.")
+        notes.append(f"Published values and the loss use the weights {plan.weight}; k counts records.")
     if plan.blocks != "joint":
         notes.append(f"Attributes were grouped in {len(release.blocks)} blocks, each with a partition of its own.")
     if plan.shuffle:
-        notes.append("Rows are published in a random order that is kept nowhere; another run has another order.")
+        notes.append("Rows are published in random order. The order is not stored, and another run has another order.")
     else:
-        notes.append("Rows are published in their original order, which may itself tell something (shuffle=True).")
+        notes.append(
+            "Rows are published in their original order, which may itself reveal something; shuffle=True changes it."
+        )
     if plan.time_limit is not None and plan.method == "auto":
-        notes.append("The method was chosen by the time it may take.")
+        notes.append("The method was chosen to fit the time limit.")
     return tuple(notes)
 
 

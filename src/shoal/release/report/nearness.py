@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from shoal.release.release import Release
 
+PROVEN = "0\N{NO-BREAK SPACE}%: proven to be the best possible"
+TOO_LARGE = "unknown: the table is too large to compute a bound in the time allowed"
+
 
 def in_short(release: Release) -> str:
     """Return how far from the best possible a release is, in a few words; nothing if nobody asked."""
@@ -15,10 +18,10 @@ def in_short(release: Release) -> str:
     if release.plan.bound == "none":
         return ""
     if gap is None:
-        return "not known with weights" if release.plan.weight else "not known: the table is too large for the time"
+        return "unknown: there is no bound on a weighted loss" if release.plan.weight else TOO_LARGE
     if isinf(gap):
-        return "not known: the bound is 0"
-    return "none: proven to be the best possible" if gap == 0 else f"at most {at_most(gap)} above the best possible"
+        return "unknown: the bound is 0"
+    return PROVEN if gap == 0 else f"at most {at_most(gap)} above the best possible"
 
 
 def rough(release: Release) -> bool:
@@ -33,25 +36,25 @@ def in_full(release: Release) -> str:
         return ""
     if gap is None or bound is None:
         if plan.weight:
-            return "How far this is from the best possible is not known: there is no bound on a loss with weights."
+            return "It is unknown how far this is from the best possible: there is no bound on a weighted loss."
         return (
-            "How far this is from the best possible is not known: the table is too large for a bound in the time "
-            "(a longer time_limit would allow for one)."
+            "It is unknown how far this is from the best possible: the table is too large to compute a bound in the "
+            "time allowed. A longer time_limit makes it possible."
         )
     if gap == 0:
-        return f"This is proven to be the best possible: no other groups of at least {plan.k} records lose less."
+        return f"This is proven to be the best possible: no groups of at least {plan.k} records lose less."
     if isinf(gap):
-        words = "How far this is from the best possible is not known: the bound that was computed is 0."
+        words = "It is unknown how far this is from the best possible: the computed bound is 0."
     else:
         words = (
-            f"This is at most {at_most(gap)} above the best possible: it is proven that groups of at least {plan.k} "
-            f"records, however they are made, lose {100 * bound:.4g}\N{NO-BREAK SPACE}% or more."
+            f"This is at most {at_most(gap)} above the best possible: it is proven that any groups of at least "
+            f"{plan.k} records lose {100 * bound:.4g}\N{NO-BREAK SPACE}% or more."
         )
     if not rough(release):
         return words
     return (
-        f"{words} The bound is a rough one, and the groups are likely to be much nearer to the best possible than it "
-        "says; bound: lp (--bound lp) looks for a better one."
+        f"{words} This bound is rough, and the groups are probably much closer to the best possible than it suggests; "
+        "bound: lp (--bound lp) gives a better one."
     )
 
 

@@ -79,7 +79,7 @@ class Facts:
     method: str
     columns: tuple[ColumnFacts, ...]
     checks: tuple[Check, ...]  # of the audit; none: it has not been run
-    why: str = ""  # why this method, a sentence
+    why: str = ""  # why this method was chosen, without a full stop
     k_units: int | None = None  # the same by distinct units, where they were counted
     unit: str | None = None  # the name of their column
     k_blocks: int | None = None  # what holds within each block of attributes, if they were grouped in blocks
@@ -172,9 +172,9 @@ def _verdict(facts: Facts) -> _Verdict:
     if failed or (held < facts.k and (facts.k_blocks is None or facts.k_blocks < facts.k)):
         return _Verdict(
             "bad",
-            "This table does not keep what was asked.",
-            f"k = {facts.k} was wanted, k = {held} was found, and "
-            f"{len(failed)} of {len(facts.checks)} checks failed. It must not be published as it is.",
+            "This table does not satisfy the demands.",
+            f"k = {facts.k} was wanted, k = {held} holds, and {len(failed)} of {len(facts.checks)} checks failed. "
+            "Do not publish it.",
         )
     unit = f" of the unit ‘{facts.unit}’" if facts.unit else ""
     if by_units:
@@ -186,18 +186,18 @@ def _verdict(facts: Facts) -> _Verdict:
             "limited" if held < facts.k else "good",
             f"Within each block of attributes, every record shares its published values with at least "
             f"{_others(facts.k_blocks)}.",
-            f"Over all quasi-identifiers together k = {held} holds: who knows values of several blocks at once may "
-            f"tell records apart that are alike within each block.",
+            f"For all quasi-identifiers together, only k = {held} holds: someone who knows values of several blocks "
+            "may distinguish records that are equal within each block.",
         )
     head = f"Every record shares its published quasi-identifiers with {others}."
     if not facts.checks:
-        return _Verdict("limited", head, "That is what the method says. The published table has not been audited.")
+        return _Verdict("limited", head, "The method guarantees this. The published table has not been audited.")
     checks = "The check" if len(facts.checks) == 1 else f"All {len(facts.checks)} checks"
     return _Verdict(
         "good",
         head,
-        f"{checks} of the published table passed; k = {facts.k} was wanted, k = {held} holds. Who knows all "
-        f"quasi-identifiers of a person can pick the right record with a chance of at most 1 in {held}.",
+        f"{checks} of the published table passed; k = {facts.k} was wanted, k = {held} holds. Someone who "
+        f"knows all quasi-identifiers of a person can pick the right record with a chance of at most 1 in {held}.",
     )
 
 
