@@ -124,7 +124,7 @@ def test_unknown_fields_are_refused_with_near_names():
 )
 def test_a_column_has_one_role(first, second):
     one = dict.fromkeys((first, second), "x")
-    assert message(**one) == f"In this plan the column 'x' is given two roles: {first} and {second}. Hint: " + (
+    assert message(**one) == f"In this plan, the column 'x' is given two roles: {first} and {second}. Hint: " + (
         "give each column one role."
     )
 

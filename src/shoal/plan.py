@@ -355,7 +355,7 @@ def _message_and_hint(error: ValidationError) -> tuple[str, str | None]:
     words = words.replace("Input should be", "must be").rstrip(".")
     words = words.replace("greater than or equal to", "at least").replace("less than or equal to", "at most")
     if not field:
-        return f"In this plan {words}.", "give each column one role." if "two roles" in words else None
+        return f"In this plan, {words}.", "give each column one role." if "two roles" in words else None
     named = f"The {field!r} of a plan" if len(place) == 1 else f"The {field!r} of a plan, at {place[1]!r},"
     got = first.get("input")
     got = f" Got {got!r}." if isinstance(got, str | int | float) else ""

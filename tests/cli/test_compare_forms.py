@@ -57,8 +57,8 @@ def test_a_job_file_says_the_form(people, run):
 def test_what_a_form_cannot_do_is_noted(people, run):
     arguments = ("compare", "people.csv", *ROLES, "--method", "mdav", "-k", 4)
     said = flat(run(*arguments, *FORMS))
-    assert "strongly-safe, k = 4: The cells of the integer column 'age' must be said" in said
-    assert "say --cell 'age=10':" in said
+    assert "strongly-safe, k = 4: The cells of the integer column 'age' must be given" in said
+    assert "pass --cell 'age=10':" in said
     assert "At least one of the methods must be usable" in flat(run(*arguments, "--release", "strongly-safe", code=2))
     assert "did you mean 'local-recoding'" in flat(run(*arguments, "--release", "local-recodin", code=2))
 
@@ -94,10 +94,10 @@ def test_few_removed_records_are_not_counted_out(people, run):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--release", "strongly-safe", "--cell", "age=30"), "column 'income' must be said"),
-        ((*SAFE, "--method", "mdav"), "The option --method has no place in a strongly-safe release"),
-        ((*SAFE, "--l", 2), "The option --l has no place in a strongly-safe release"),
-        (CELLS, "The option --cell must belong to a strongly-safe release"),
+        (("--release", "strongly-safe", "--cell", "age=30"), "column 'income' must be given"),
+        ((*SAFE, "--method", "mdav"), "The option --method must not be given for a strongly-safe release"),
+        ((*SAFE, "--l", 2), "The option --l must not be given for a strongly-safe release"),
+        (CELLS, "The option --cell must be given for strongly-safe releases only"),
         ((*SAFE, "--cell", "age=week"), "must be numbers above 0"),
         ((*SAFE, "--cell", "age"), "The option --cell must be COLUMN=.."),
     ],

@@ -162,7 +162,7 @@ def test_what_is_published_as_a_quasi_identifier_has_no_model_and_that_is_said()
         ({"models": {"ill": "entropy-diversity l=4.9"}}, ["entropy-diversity l=4.9", "at most"]),
         ({"models": {"ill": "alpha alpha=0.1"}}, ["alpha=0.1"]),
         ({"sensitive_attributes": ["debt"], "t": 0.00001}, ["t=1e-05"]),
-        ({"l": 3, "blocks": "each"}, ["all quasi-identifiers together", "blocks"]),
+        ({"l": 3, "blocks": "each"}, ["all quasi-identifiers in one block", "blocks"]),
         ({"l": 3, "release": "global-recoding", "enforcement": "growth"}, ["by merging", "enforcement='growth'"]),
         ({"models": {"ill": "entropy-diversty l=2"}}, ["entropy-diversity"]),
     ],
@@ -177,7 +177,7 @@ def test_what_cannot_be_had_is_refused_with_the_reason(fields, parts):
 def test_a_stratum_that_cannot_have_it_is_refused():
     table = people(100)
     table.loc[table["sex"] == "f", "ill"] = "flu"
-    with pytest.raises(OptionError, match="Got 1 of 2 that do not, in 'ill'"):
+    with pytest.raises(OptionError, match="Got 1 of 2 strata that do not, in 'ill'"):
         release(table, quasi_identifiers=["age", "wage"], stratum=["sex"], l=2)
 
 
@@ -213,8 +213,8 @@ def test_the_report_explains_each_model_and_draws_the_worst_group():
     assert "debt: t = 0.3" in page
     assert "cancer" in page
     assert "a very rare one" not in page
-    assert "Neither l-diversity nor t-closeness was asked for" not in page
-    assert "Neither l-diversity nor t-closeness was asked for" in release(table).report()
+    assert "Neither l-diversity nor t-closeness was demanded" not in page
+    assert "Neither l-diversity nor t-closeness was demanded" in release(table).report()
 
 
 def test_a_release_says_what_it_keeps():
@@ -263,7 +263,7 @@ def test_presence_in_the_table_stays_uncertain(tmp_path):
     [
         ({"release": "microaggregation"}, "counted for ranges"),
         ({"release": "local-recoding", "stratum": ["sex"], "quasi_identifiers": ["age"]}, "Got strata or blocks"),
-        ({"release": "local-recoding", "k_map": 100_000}, "at least if all records publish the same"),
+        ({"release": "local-recoding", "k_map": 100_000}, "if all records are in one group"),
     ],
 )
 def test_populations_that_do_not_serve_are_refused(fields, part):

@@ -367,7 +367,7 @@ def test_one_file_is_not_two(people, tmp_path):
 
 
 def test_a_plan_says_everything(people):
-    with pytest.raises(OptionError, match=r"A plan says everything. Got 'k' beside it"):
+    with pytest.raises(OptionError, match=r"With a plan, no other fields may be given. Got 'k'"):
         shoal.anonymize_file(people, None, shoal.Plan.of(), k=3)
 
 

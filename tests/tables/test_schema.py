@@ -343,7 +343,7 @@ def test_what_looks_like_an_identifier_is_refused(values, name, text):
     assert f"The column {name!r} looks like an identifier" in str(caught.value)
     assert f"identifiers=[{name!r}] drops it (--id)" in str(caught.value)
     assert "would be a quasi-identifier" in str(caught.value)
-    with pytest.raises(DataError, match="would be published as it is"):
+    with pytest.raises(DataError, match="would be published unchanged"):
         refuse(table, text, quasi_identifiers="x")
     for role in ("identifiers", "other", "quasi_identifiers", "sensitive_attributes"):
         refuse(table, text, **{role: name})

@@ -41,9 +41,9 @@ EXAMPLES = """
 upper limit on how far the loss is above the best possible.[/dim]
 """
 LEGEND = """\
-NCP and Total-IL: width of the groups, as a share of the range, the values or the
+NCP and Total-IL: width of groups, as a share of the range, the values or the
 levels of each column. C_AVG: average size over k. C_DM: sum of squared sizes.
-Removed records count as suppressed, and each adds the size of the table to C_DM."""
+Removed records count as suppressed; each adds the size of the table to C_DM."""
 DEFAULT = ("mdav", "mondrian-v2d", "mdav*", "ona*", "auto")
 
 # Options that a comparison takes several times, in place of those of the plan.

@@ -107,9 +107,9 @@ def summary(release: Release, files: Sequence[str], seconds: float) -> Table:
 
 def removed(count: int, k: int) -> str:
     """Return how many records a strongly-safe release removes, and why."""
-    from shoal.release.groups.cells import said_of
+    from shoal.release.groups.cells import shown_count
 
-    return f"{said_of(count, k)} records, because their cells have fewer than {k} records"
+    return f"{shown_count(count, k)} records, because their cells have fewer than {k} records"
 
 
 def held(release: Release) -> Text:

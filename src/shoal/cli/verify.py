@@ -30,7 +30,7 @@ EXAMPLES = """
 
 [cyan]shoal verify release.csv --manifest release.json[/cyan]
 
-[dim]Any table, whoever made it:[/dim]
+[dim]Any other table, without a manifest:[/dim]
 
 [cyan]shoal verify other.csv --qi age,zip,sex -k 5[/cyan]
 

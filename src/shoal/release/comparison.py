@@ -1,4 +1,4 @@
-"""Methods and forms of release compared on the same table: what they lose, how long they take, how large groups are."""
+"""Compares methods and forms of release on the same table: loss, time and group sizes."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from shoal.release.measures.utility import utility_of
 from shoal.release.preparation import Prepared, prepare
 
 Array = np.ndarray[Any, Any]
-# Runs of fewer seconds are made twice, and the shorter one counts.
+# Runs of fewer seconds are repeated, and the shorter time counts.
 SHORT = 1.0
-# Seconds of a search that is made only to have its kernels ready.
+# Time limit of a search that only compiles kernels, in seconds.
 WARMING = 0.01
 
 
@@ -40,25 +40,25 @@ class Trial(NamedTuple):
     method : str
     k : int
     chosen : str
-        What ``auto`` stood for; otherwise the method.
+        What ``auto`` chose; otherwise the method.
     loss : float or None
-        SSE / SST over all quasi-identifiers; None if the method cannot be used.
+        SSE / SST over all quasi-identifiers; None if the method failed.
     gap : float or None
-        By how much that is above the best possible at most, as a fraction of it; None if nothing is known.
+        Upper limit on how far the loss is above the best possible, as a fraction of it; None if unknown.
     seconds : float or None
-        Of partitioning alone, without compiling.
+        Time of partitioning alone, without compiling.
     groups : int or None
     smallest, largest : int or None
     mean : float or None
-        Sizes of groups, of all blocks together.
+        Group sizes, over all blocks.
     error : str
-        Why the method cannot be used here.
+        Why the method failed on this table.
     form : str
-        Of the release: "microaggregation", ..
+        Form of the release: "microaggregation", ..
     removed : int or None
-        Records that a strongly-safe release leaves out; nothing of this is in the loss.
+        Records that a strongly-safe release removes; the loss does not include them.
     discernability, average_group_size, certainty_penalty, certainty_penalty_total, total_information_loss
-        See :class:`shoal.release.measures.utility.Utility`; removed records count in all of them.
+        See :class:`shoal.release.measures.utility.Utility`; all of them include removed records.
     """
 
     method: str
@@ -92,26 +92,25 @@ def compare_methods(
     decimal: str = ".",
     progress: Progress = silent,
 ) -> Iterator[Trial]:
-    """Try methods and forms of release on the coordinates that a release would be made from.
+    """Compare methods and forms of release on the coordinates that a release would be made from.
 
     Parameters
     ----------
     native : data frame
     plan : Plan
-        Everything but the method, k and the form, which are replaced. Its `cells` are those of a strongly-safe release.
+        Its method, k and form are replaced. Its `cells` are those of a strongly-safe release.
     methods : names
-    ks : least group sizes
+    ks : smallest group sizes
     forms : names or None
-        Forms of release; None: that of the plan.
+        Forms of release; None for that of the plan.
     text : bool
-        Whether types are read out of text, with this `decimal` mark.
+        Whether types are inferred from text, with this `decimal` mark.
     progress : callable
 
     Yields
     ------
     Trial
-        For each k, for each form, for each method; a strongly-safe release has none. What cannot be used on this table
-        says why.
+        For each k, form and method; strongly-safe releases have no method. Those that fail contain the reason.
     """
     wanted = [_known(form) for form in dict.fromkeys(forms or [plan.release])]
     steps = len(ks) * sum(1 if form == FORM else len(methods) for form in wanted)
@@ -119,21 +118,21 @@ def compare_methods(
     for k in ks:
         trials: list[Trial] = []
         best: _Best | None = None
-        groups: dict[str, list[Trial]] = {}
+        trials_by_form: dict[str, list[Trial]] = {}
         for form in wanted:
-            # Microaggregation and local recoding publish different things of the same groups, unless these must match
-            # a population, which only ranges can.
-            made = "local-recoding" if form == "microaggregation" and plan.population is None else form
-            told = part(progress, done / steps, (done + (1 if form == FORM else len(methods))) / steps)
+            # Microaggregation and local recoding form the same groups, unless groups must match a population, which is
+            # possible for ranges only.
+            grouped_as = "local-recoding" if form == "microaggregation" and plan.population is None else form
+            report = part(progress, done / steps, (done + (1 if form == FORM else len(methods))) / steps)
             done += 1 if form == FORM else len(methods)
             if form == FORM:
                 trials.append(_safe_trial(native, _planned(plan, "auto", k, form), text, decimal))
                 continue
-            if made not in groups:
+            if grouped_as not in trials_by_form:
                 prepared = prepare(native, _planned(plan, plan.method, k, form), text=text, decimal=decimal)
-                groups[made], found = _trials(prepared, methods, told)
-                best = min(filter(None, (best, found)), key=lambda one: one.loss, default=None)
-            trials += [trial._replace(form=form) for trial in groups[made]]
+                trials_by_form[grouped_as], candidate = _trials(prepared, methods, report)
+                best = min(filter(None, (best, candidate)), key=lambda groups: groups.loss, default=None)
+            trials += [trial._replace(form=form) for trial in trials_by_form[grouped_as]]
         bound = None
         if best is not None:
             bound = bound_of(best.coordinates, best.blocks, best.prepared.plan, best.prepared.weights, best.loss)
@@ -149,7 +148,7 @@ def _known(form: str) -> str:
 
 
 class _Best(NamedTuple):
-    """The groups that lose least, of which the bound is."""
+    """The groups with the lowest loss, for which the bound is computed."""
 
     loss: float
     blocks: list[Block]
@@ -163,8 +162,8 @@ def _trials(prepared: Prepared, methods: Sequence[str], progress: Progress) -> t
     trials: list[Trial] = []
     best: _Best | None = None
     for at, method in enumerate(methods):
-        told = part(progress, at / len(methods), (at + 1) / len(methods))
-        trial, blocks = _trial(prepared, coordinates, method, told)
+        report = part(progress, at / len(methods), (at + 1) / len(methods))
+        trial, blocks = _trial(prepared, coordinates, method, report)
         trials.append(trial)
         if trial.loss is not None and (best is None or trial.loss < best.loss):
             best = _Best(trial.loss, blocks, prepared, coordinates)
@@ -185,12 +184,12 @@ def _safe_trial(native: Any, plan: Plan, text: bool, decimal: str) -> Trial:
 def _gap(loss: float | None, bound: float | None) -> float | None:
     if loss is None or bound is None:
         return None
-    found = gap(loss, bound)
-    return found if isfinite(found) else None
+    relative = gap(loss, bound)
+    return relative if isfinite(relative) else None
 
 
 def _planned(plan: Plan, method: str, k: int, form: str) -> Plan:
-    """Return the plan with another method, k and form, and without what has no place beside them."""
+    """Return the plan with another method, k and form, and without fields that do not apply to them."""
     if form == FORM:
         named = (
             "method",
@@ -219,7 +218,7 @@ def _trial(prepared: Prepared, coordinates: Coordinates, method: str, progress: 
         _warm_up(coordinates, plan, prepared.constraints)
         blocks, seconds = _timed(prepared, coordinates, plan, progress)
         if seconds < SHORT:
-            # The first run may have loaded something; the labels are the same if the method does not draw at random.
+            # The first run may have included loading; a method without random numbers returns the same labels.
             blocks, again = _timed(prepared, coordinates, plan, progress)
             seconds = min(seconds, again)
     except ShoalError as error:
@@ -228,7 +227,7 @@ def _trial(prepared: Prepared, coordinates: Coordinates, method: str, progress: 
 
 
 def _measured(prepared: Prepared, coordinates: Coordinates, method: str, blocks: list[Block], seconds: float) -> Trial:
-    """Return all that is known of groups, but for the gap."""
+    """Return the trial of these groups, without its gap."""
     labels = {name: block.labels for block in blocks for name in block.attributes}
     sizes = np.concatenate([np.bincount(block.labels) for block in blocks])
     utility = utility_of(prepared.reads, blocks, prepared.plan.k, prepared.cells)
@@ -259,7 +258,7 @@ def _timed(prepared: Prepared, coordinates: Coordinates, plan: Plan, progress: P
 
 
 def _warm_up(coordinates: Coordinates, plan: Plan, constraints: Constraints) -> None:
-    """Run a method on a few records, so that its kernels are there when time is taken."""
+    """Run a method on a few records, so that its kernels are compiled before it is timed."""
     X = coordinates.together()
     n, d = X.shape
     chosen = settled(plan, n, d, constraints)[0]
@@ -269,7 +268,7 @@ def _warm_up(coordinates: Coordinates, plan: Plan, constraints: Constraints) -> 
         return
     timed = find(method).timed or (plan.refine is not None and find_refinement(plan.refine).timed)
     limit = WARMING if timed else None
-    # What is wrong with the method is said when it is run on the whole table, block by block.
+    # Errors are reported when the method runs on the whole table, block by block.
     with suppress(ShoalError):
         partition(
             few, plan.k, method, refine=plan.refine, time_limit=limit, random_state=0, n_jobs=plan.n_jobs, **options

@@ -1,4 +1,4 @@
-"""Releases as files: written beside, read again, verified, renamed, with their documents; and the audit of files."""
+"""Writes releases and their documents to files, verified before they get their names, and audits files."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from shoal.tables.frames import to_arrow
 if TYPE_CHECKING:
     from shoal.release.release import Release
 
-# Kinds whose values are words, even if they look like numbers.
+# Kinds whose values stay text, even if they look like numbers.
 WORDS = ("nominal", "ordinal", "hierarchical")
 
 
 class _WritingProgress(Hooks):
-    """The progress of writing."""
+    """Reports the progress of writing."""
 
     def __init__(self, progress: Progress | None) -> None:
         self.progress = progress
@@ -56,8 +56,8 @@ def save(
 
 
 def write_release(release: Release, job: Job, hooks: Hooks) -> Release:
-    """Write a release, read again and verified before the file gets its name, and the documents that belong to it."""
-    job.check_files()  # some may have appeared in the meantime
+    """Write a release, read and verify it before the file gets its name, and write its documents."""
+    job.check_files()  # again, because files may have appeared in the meantime
     if job.output is not None:
         release = _written(release, job, job.output, hooks)
     if job.manifest is not None:
@@ -86,13 +86,13 @@ def _written(release: Release, job: Job, output: Target, hooks: Hooks) -> Releas
 
 
 def write_job_file(job: Job) -> None:
-    """Write the job file, if one is wanted."""
+    """Write the job file, if the job has one."""
     if job.job_file is not None:
         write_text(job.text(), job.job_file, force=job.force)
 
 
 def _typed(table: Any, release: Release) -> Any:
-    """Return a table of text with the types that are read out of it, for formats that have types."""
+    """Return a table of text with inferred types, for formats with types."""
     decimal = "." if release.source is None else release.source.decimal
     words = [name for a in release.attributes if a.kind in WORDS for name in a.columns]
     for at, name in enumerate(table.column_names):
@@ -102,7 +102,7 @@ def _typed(table: Any, release: Release) -> Any:
 
 
 def write_text(text: str, path: Target, *, force: bool = False) -> None:
-    """Write a text file, whole or not at all."""
+    """Write a text file atomically."""
     target = checked_target(Path(path), force)
     with draft(target) as beside:
         beside.path.write_text(text, encoding="utf-8")
@@ -110,28 +110,28 @@ def write_text(text: str, path: Target, *, force: bool = False) -> None:
 
 
 def verify_file(source: str | PathLike[str] | Source, manifest: str | PathLike[str]) -> Audit:
-    """Repeat the audit of a published file: its hash, its rows, k on its quasi-identifiers, and models of privacy.
+    """Repeat the audit of a published file: its hash, its number of rows, k, and privacy models.
 
     Parameters
     ----------
     source : path, address or Source
         The published file; see :func:`shoal.io.read`.
     manifest : path
-        Written with it.
+        The manifest that was written with it.
 
     Returns
     -------
     Audit
-        Of all quasi-identifiers together.
+        The audit of all quasi-identifiers together.
 
     Raises
     ------
     DisclosureError
-        If the file is not the one that was released, or k or a model of privacy does not hold in it.
+        If the file is not the one that was released, or k or a privacy model does not hold.
     """
-    said = read_manifest(manifest)
+    facts = read_manifest(manifest)
     source = source if isinstance(source, Source) else read(source)
-    output = said.get("output") or {}
+    output = facts.get("output") or {}
     if output.get("sha256") and source.sha256 and output["sha256"] != source.sha256:
         raise DisclosureError(
             f"{source.name} is not the file that this manifest describes: the SHA-256 differs.",
@@ -143,36 +143,38 @@ def verify_file(source: str | PathLike[str] | Source, manifest: str | PathLike[s
             f"Got {source.table.num_rows}.",
             hint="verify the table as it was released.",
         )
-    wanted, blocks = said["k"]["wanted"], said["k"]["blocks"]
-    strata = [name for name in said["quasi_identifiers"] if not any(name in block for block in blocks)]
+    wanted, blocks = facts["k"]["wanted"], facts["k"]["blocks"]
+    strata = [name for name in facts["quasi_identifiers"] if not any(name in block for block in blocks)]
     for block in blocks:
         names = _present(source, [*block, *strata])
         require_privacy(audit(source.table, names, wanted), source.name)
     # With several blocks, k is not promised for all quasi-identifiers together.
-    found = audit_of(source, said["quasi_identifiers"], wanted if len(blocks) == 1 else None, Plan.of(**said["plan"]))
-    require_privacy(found, source.name)
-    return found
+    together = audit_of(
+        source, facts["quasi_identifiers"], wanted if len(blocks) == 1 else None, Plan.of(**facts["plan"])
+    )
+    require_privacy(together, source.name)
+    return together
 
 
 def audit_of(source: Source, names: list[str], wanted: int | None, plan: Plan, people: Any = None) -> Audit:
-    """Return the audit of a table that was read again: k by rows, and all models of the plan."""
+    """Return the audit of a table that was read from a file: of k, counting rows, and of all models of the plan."""
     how: dict[str, Any] = {"text": source.text, "decimal": source.decimal}
-    found = audit(source.table, names, wanted, demands=demands_of(source.table, plan, **how))
+    result = audit(source.table, names, wanted, demands=demands_of(source.table, plan, **how))
     if plan.population is None:
-        return found
+        return result
     if people is None and plan.population == IN_MEMORY:
         raise DataError(
-            "The population of this release was no file, and must be given to check its matches. Got none.",
-            hint="shoal.verify(table, .., population=.., k_map=..) takes it.",
+            "The population must be given to count matches, because that of this release was not a file. Got none.",
+            hint="use shoal.verify(table, .., population=.., k_map=..).",
         )
     people = people_of(plan) if people is None else people
-    return replace(found, models=found.models + counted(source.table, people, names, plan, **how))
+    return replace(result, models=result.models + counted(source.table, people, names, plan, **how))
 
 
 def verify_source(
     source: Source, quasi_identifiers: list[str] | None, k: int | None, *, population: str | None = None, **fields: Any
 ) -> Audit:
-    """Check a table that was read, with the type of its text; see :func:`shoal.verify`."""
+    """Verify a table that was read from a file; see :func:`shoal.verify`."""
     people = None if population is None else table_of(population)
     return verify(
         source.table, quasi_identifiers, k, population=people, text=source.text, decimal=source.decimal, **fields
@@ -180,23 +182,23 @@ def verify_source(
 
 
 def read_manifest(path: str | PathLike[str]) -> dict[str, Any]:
-    """Return a manifest."""
+    """Return the manifest in a file."""
     name = Path(path).name
     try:
-        said: Any = json.loads(Path(path).read_text(encoding="utf-8"))
+        content: Any = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise DataError(f"The manifest {name} cannot be read: {error.strerror}.") from None
     except ValueError:
         raise DataError(f"The manifest {name} is not JSON.") from None
-    found: dict[str, Any] = said if isinstance(said, dict) else {}
-    k = found.get("k")
-    if not isinstance(k, dict) or not (found.get("quasi_identifiers") and k.get("wanted") and k.get("blocks")):
-        raise DataError(f"{name} is not the manifest of a release.", hint="it is written by --manifest.")
-    return found
+    manifest: dict[str, Any] = content if isinstance(content, dict) else {}
+    k = manifest.get("k")
+    if not isinstance(k, dict) or not (manifest.get("quasi_identifiers") and k.get("wanted") and k.get("blocks")):
+        raise DataError(f"{name} is not the manifest of a release.", hint="--manifest writes one.")
+    return manifest
 
 
 def _present(source: Source, names: list[str]) -> list[str]:
-    gone = [name for name in names if name not in source.table.column_names]
-    if gone:
-        raise DataError(f"{source.name} must have the column {gone[0]!r} of its manifest. Got none.")
+    missing = [name for name in names if name not in source.table.column_names]
+    if missing:
+        raise DataError(f"{source.name} must have the column {missing[0]!r} of its manifest. Got none.")
     return names

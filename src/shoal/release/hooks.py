@@ -1,4 +1,4 @@
-"""What a shell does while a job is carried out."""
+"""Hooks that are called while a job runs."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ if TYPE_CHECKING:
 
 
 class Hooks:
-    """What is done along the way: here, nothing. Shells override what they need."""
+    """Hooks that do nothing. Subclasses override those that they need."""
 
     def on_step(self, step: str) -> Progress | None:
-        """Return what is given the fraction done of a step that begins: "reading", "grouping" or "writing"."""
+        """Return the progress callable of the step that begins: "reading", "grouping" or "writing"."""
         return None
 
     def on_prepared(self, source: Source, prepared: Prepared) -> None:
-        """Take note of the table and its schema, before records are grouped."""
+        """Called with the table and its schema, before records are grouped."""
 
     def grouping(self) -> AbstractContextManager[None]:
         """Return the context in which records are grouped."""
         return nullcontext()
 
     def on_warning(self, words: str) -> None:
-        """Take note of what weakens the protection; Python's warnings say the same."""
+        """Called with what weakens the protection, which is also issued as a Python warning."""
 
     def on_written(self, release: Release) -> None:
-        """Take note that the release is in its place, and its documents are not yet."""
+        """Called when the release has been written, but not its documents yet."""
 
     def on_note(self, words: str) -> None:
-        """Take note of what the format of the output could not hold."""
+        """Called with what the format of the output could not represent."""

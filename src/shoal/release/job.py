@@ -1,4 +1,4 @@
-"""A job: a plan, the table that it is for, and the files that are to be written; checked before any work is done."""
+"""Jobs: a plan, its table and the files to write, which are checked before any work is done."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ Target = str | PathLike[str]
 
 @dataclass(frozen=True)
 class Job:
-    """What is to be done from file to file.
+    """A plan with its input and its outputs.
 
     Attributes
     ----------
     plan : Plan
     source : path, address, Source or None
-        The table; None for a release that was made from a data frame.
+        The table; None if the release was made from a data frame.
     output : path, address or None
-        Where the release goes. None: nowhere.
+        Where to write the release; None to write none.
     manifest, report, job_file : path or None
-        Where they are written, if at all.
+        Where to write them; None to write none.
     reading, writing : mapping
         Keywords of :func:`shoal.io.read`, and `format` and `name_of_table` of :func:`shoal.io.write`.
     force : bool
-        Whether what is there is replaced.
+        Whether to overwrite existing files.
     """
 
     plan: Plan
@@ -54,12 +54,12 @@ class Job:
 
     @property
     def place(self) -> Place | None:
-        """Return where the release goes."""
+        """Return where to write the release."""
         return None if self.output is None else locate(self.output, self.writing.get("format"), "output")
 
     @property
     def documents(self) -> list[Target]:
-        """Return the files that belong to the release."""
+        """Return the files to write besides the release."""
         return [target for target in (self.manifest, self.report, self.job_file) if target is not None]
 
     def read(self, progress: Progress | None = None) -> Source:
@@ -69,14 +69,14 @@ class Job:
         return self.source if isinstance(self.source, Source) else read_input(self.source, self.reading, progress)
 
     def check_targets(self, *, dry_run: bool = False) -> None:
-        """Refuse targets that are there already, or that are one file twice; a dry run writes the job file only."""
+        """Refuse targets that exist already or occur twice; a dry run writes the job file only."""
         place = self.place
         if place is not None and place.format.database and not dry_run:
             self._check_table(place)
         self.check_files(dry_run=dry_run)
 
     def check_files(self, *, dry_run: bool = False) -> None:
-        """Refuse files that are there already, or that are one file twice."""
+        """Refuse files that exist already or occur twice."""
         place = self.place
         files = [Path(target) for target in self.documents]
         if place is not None and place.path is not None and not place.format.database:
@@ -94,14 +94,14 @@ class Job:
             checked_target(path, self.force)
 
     def _check_table(self, place: Place) -> None:
-        """Refuse a database that cannot be used, and a table that is in it already."""
+        """Refuse a database that cannot be used, and a table that exists already."""
         if place.path is not None and not (place.path.is_file() and place.path.stat().st_size):
             return
         name, target, format = self.writing.get("name_of_table"), self.output or "", self.writing.get("format")
         if name is None and place.path is None:
             raise OptionError("The table of the database must be named (name_of_table, --to-table). Got none.")
         parts = identifiers(name) if name is not None else (place.path.stem if place.path else "",)
-        # A database that cannot be used at all is refused here; only the second question may fail.
+        # The first query refuses a database that cannot be used; the second one fails if the table does not exist.
         read(target, format=format, query="SELECT 1 AS one")
         if self.force:
             return
@@ -129,12 +129,12 @@ class Job:
         return job_text(self.plan, named, access, Path(self.job_file or ""))
 
 
-def _by_key(options: Iterable[Option], said: Mapping[str, Any]) -> dict[str, Any]:
-    return {option.key: said[option.field] for option in options if option.field in said}
+def _by_key(options: Iterable[Option], by_field: Mapping[str, Any]) -> dict[str, Any]:
+    return {option.key: by_field[option.field] for option in options if option.field in by_field}
 
 
 def manifest_beside(output: Target | None, format: str | None = None) -> str | None:
-    """Return where the manifest of a release lies by default; None if the release is not a file."""
+    """Return the default path of the manifest of a release; None if the release is not a file."""
     if output is None:
         return None
     place = locate(output, format, "output")
@@ -142,7 +142,7 @@ def manifest_beside(output: Target | None, format: str | None = None) -> str | N
 
 
 def read_input(where: Target, reading: Mapping[str, Any], progress: Progress | None = None) -> Source:
-    """Read a table; the delimiter may be named ``tab``, and a sheet that is no name may be a position.
+    """Read a table; the delimiter may be called ``tab``, and a sheet may be given by its position.
 
     Parameters
     ----------

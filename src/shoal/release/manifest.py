@@ -1,4 +1,4 @@
-"""The manifest: what was done, for those who must prove it, without any value of the table."""
+"""The manifest: a record of what was done, without any value of the table."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ PACKAGES = ("numpy", "numba", "scipy", "scikit-learn", "highspy", "narwhals", "p
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of what a release depends on."""
-    found = {"shoal": shoal.__version__, "python": platform.python_version()}
+    """Return the versions of Shoal, Python and the packages that affect a release."""
+    by_package = {"shoal": shoal.__version__, "python": platform.python_version()}
     for package in PACKAGES:
-        found[package] = metadata.version(package)
-    return found
+        by_package[package] = metadata.version(package)
+    return by_package
 
 
 def manifest_of(release: Release) -> dict[str, Any]:
     """Return the manifest as plain values for JSON."""
-    found, plan = release.audit, release.plan
+    audit, plan = release.audit, release.plan
     return {
         "format": FORMAT,
         "created": release.created,
         "versions": versions(),
         "input": _file(release.source, release.rows_in),
-        "output": _file(release.written, found.rows),
+        "output": _file(release.written, audit.rows),
         "plan": plan.job(),
         "columns": [
             {"name": column.name, "role": column.role, "role_inferred": column.inferred} for column in release.columns
@@ -52,8 +52,8 @@ def manifest_of(release: Release) -> dict[str, Any]:
         ],
         "k": {
             "wanted": plan.k,
-            "held": found.k,
-            "held_in_units": found.k_units,
+            "held": audit.k,
+            "held_in_units": audit.k_units,
             "blocks": [list(block.columns) for block in release.blocks],
         },
         "models": [
@@ -64,15 +64,15 @@ def manifest_of(release: Release) -> dict[str, Any]:
                 "groups": finding.groups,
                 "groups_below": finding.groups_below,
             }
-            for finding in found.models
+            for finding in audit.models
         ],
-        "groups": found.classes,
-        "group_sizes": {str(size): count for size, count in found.sizes.items()},
+        "groups": audit.classes,
+        "group_sizes": {str(size): count for size, count in audit.sizes.items()},
         "rows": {
             "in": release.rows_in,
             "dropped": release.rows_dropped,
             "removed": release.rows_removed,
-            "published": found.rows,
+            "published": audit.rows,
         },
         "loss": release.loss,
         "utility": release.utility.plain(),

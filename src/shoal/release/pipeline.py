@@ -1,6 +1,6 @@
-"""From file to file: check the targets, read, prepare, group, write beside, read again, verify, rename; then documents.
+"""The pipeline from file to file: check, read, prepare, group, write, read again, verify, rename, write documents.
 
-Python, the command line and every other shell run these steps; what they show meanwhile is in their hooks.
+The Python function and the command line both run these steps. Their hooks show the progress.
 """
 
 from __future__ import annotations
@@ -42,25 +42,26 @@ def anonymize_file(
     source : path, address or Source
         See :func:`shoal.io.read`.
     output : path, address or None
-        Where the release goes, see :func:`shoal.io.write`. None: nowhere, it is only returned.
+        Where to write the release, see :func:`shoal.io.write`. None to only return it.
     plan : Plan or None
-        In place of `fields`, which are those of :class:`shoal.Plan`.
+        The plan, in place of `fields`.
     manifest, report : path or None
         Where to write them.
     force : bool
-        Whether what is there is replaced.
+        Whether to overwrite existing files.
     progress : callable or None
     name_of_table : str or None
-        Of a database that is written to.
+        The table to write to, if `output` is a database.
     **fields
+        Fields of :class:`shoal.Plan`.
 
     Returns
     -------
     Release
-        Its table is a pyarrow.Table; one that came from CSV holds text, as it is in the file.
+        Its table is a pyarrow.Table; one from a CSV file contains text, as in the file.
     """
     if plan is not None and fields:
-        raise OptionError(f"A plan says everything. Got {next(iter(fields))!r} beside it.")
+        raise OptionError(f"With a plan, no other fields may be given. Got {next(iter(fields))!r}.")
     plan = Plan.of(**fields) if plan is None else plan
     job = Job(
         plan,
@@ -79,7 +80,7 @@ def anonymize_file(
 
 
 class _OverallProgress(Hooks):
-    """The progress of all steps, as one."""
+    """Reports the overall progress of all steps."""
 
     SPANS: ClassVar = {"reading": (0.0, 0.1), "grouping": (0.1, 0.8), "writing": (0.8, 1.0)}
 
@@ -97,7 +98,7 @@ def rehearse(job: Job, hooks: Hooks) -> Prepared:
 
 
 def run(job: Job, hooks: Hooks) -> Release:
-    """Do a job; return the release, in its place and with all documents if an output was named."""
+    """Run a job and return the release, which is written with its documents if the job has an output."""
     job.check_targets()
     source, prepared, seconds = _prepared(job, hooks)
     progress = hooks.on_step("grouping")
@@ -110,7 +111,7 @@ def run(job: Job, hooks: Hooks) -> Release:
 
 
 def _prepared(job: Job, hooks: Hooks) -> tuple[Source, Prepared, float]:
-    """Return the table, what its plan makes of it, and the seconds that reading took."""
+    """Return the table as read and as prepared, and the seconds that reading took."""
     start = time.perf_counter()
     source = job.read(hooks.on_step("reading"))
     seconds = time.perf_counter() - start

@@ -1,4 +1,4 @@
-"""What comes before the partition: values read, roles settled, and everything refused that cannot be done."""
+"""Preparation: reads the values, settles the roles, and refuses what cannot be done."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ Array = np.ndarray[Any, Any]
 
 
 class Watch:
-    """Seconds by the clock of each step."""
+    """Measures the seconds that each step takes."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
 
     @contextmanager
     def __call__(self, step: str) -> Iterator[None]:
-        """Take the time of a step, which may come in parts."""
+        """Add the time of this context to a step."""
         start = time.perf_counter()
         yield
         self.seconds[step] = self.seconds.get(step, 0.0) + time.perf_counter() - start
@@ -47,31 +47,31 @@ class Watch:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A table whose values were read, whose roles are settled, and for which the plan can be carried out.
+    """A table with its values and roles, ready for its plan to be carried out.
 
     Attributes
     ----------
     native : data frame
-        As it came.
+        The original table.
     plan : Plan
     text : bool
-        Whether types were read out of text, with this `decimal` mark.
+        Whether types were inferred from text, with this `decimal` mark.
     table : pyarrow.Table
-        The rows that stay.
+        The rows that are kept.
     columns : columns with their roles
     reads : the quasi-identifiers with their values
     missing : {name: int}
-        Missing values of each of them, before rows were dropped.
+        Number of missing values of each quasi-identifier, before rows were dropped.
     keep : int64[n] or None
-        The rows that stay (None: all).
+        The rows that are kept; None if all are.
     rows_in, rows_dropped : int
     constraints, strata, merged_strata, weights
-        What the partition must respect, and what enters means and losses.
+        What the partition must respect, and the weights of means and losses.
     warnings : tuple of str
     people : pyarrow.Table or None
-        The population that the release is held against.
+        The population in which matches are counted.
     cells : Cells or None
-        Of a strongly-safe release.
+        The cells of a strongly-safe release.
     """
 
     native: Any
@@ -101,14 +101,14 @@ class Prepared:
 
     @property
     def rows_removed(self) -> int:
-        """Return how many records lay in cells with fewer than k."""
+        """Return the number of records removed because their cells have fewer than k records."""
         return 0 if self.cells is None else self.cells.removed
 
     def stricter(self) -> Prepared | None:
-        """Return the same with more demanded than was asked for, None if there is nothing of the kind.
+        """Return the same with stricter demands, or None if there are none.
 
-        Where groups lie, to which (n, t)-closeness looks, is seen otherwise in the coordinates of records than in what
-        is published of them; t-closeness, which implies it, does not depend on that.
+        (n, t)-closeness depends on where groups are, which differs between coordinates and published values.
+        t-closeness implies it and does not depend on this.
         """
         demands = tuple(demand._replace(model=implying(demand.model)) for demand in self.constraints.demands)
         return (
@@ -130,18 +130,18 @@ class Prepared:
         return blocks if self.people is None else [kept_to(blocks[0], self, coordinates)]
 
     def methods(self, coordinates: Coordinates) -> list[tuple[tuple[str, ...], str, str]]:
-        """Return the attributes of each block, the method that is used for it, and why; or refuse the method."""
+        """Return the attributes of each block, its method and the reason for it; or refuse the method."""
         if self.cells is not None:
             block = self.cells.block(self.attributes)
             return [(block.attributes, block.method, block.why)]
-        found = []
+        methods = []
         sets = attribute_sets(self.attributes, self.plan)
-        for own in sets:
-            n, d = coordinates.together(own).shape
+        for names in sets:
+            n, d = coordinates.together(names).shape
             resolve(self.plan.method, self.plan.options, self.plan.refine, self.plan.time_limit, (n, d), self.plan.k)
             chosen, why = settled(self.plan, n, d, self.constraints, len(sets))
-            found.append((tuple(own), method_in_words(chosen), why))
-        return found
+            methods.append((tuple(names), method_in_words(chosen), why))
+        return methods
 
 
 def prepare(native: Any, plan: Plan, *, text: bool = False, decimal: str = ".", population: Any = None) -> Prepared:
@@ -150,10 +150,10 @@ def prepare(native: Any, plan: Plan, *, text: bool = False, decimal: str = ".", 
     plan = checked(plan)
     with watch("reading values"):
         columns = schema.roles(frames.names_of(native, "anonymize"), plan)
-        # What is declared to be passed on or dropped may hold anything.
+        # Columns that are declared to be dropped or published unchanged may contain anything.
         demanded = plan.demanded_of if plan.has_demands else ()
-        passed = ("other", "sensitive", "identifier")
-        needed = [c.name for c in columns if c.inferred or c.role not in passed or c.name in demanded]
+        unread = ("other", "sensitive", "identifier")
+        needed = [c.name for c in columns if c.inferred or c.role not in unread or c.name in demanded]
         table = frames.to_arrow(native, "anonymize", needed)
         refuse_identifiers(table, columns, text=text, decimal=decimal)
         reads = schema.read(table, columns, plan, text=text, decimal=decimal)
@@ -171,7 +171,7 @@ def prepare(native: Any, plan: Plan, *, text: bool = False, decimal: str = ".", 
         if rows is not None:
             table, reads = table.take(rows), [_taken(read, rows) for read in reads]
             keep = rows if keep is None else keep[rows]
-    said = tuple(_warnings(native, table, columns, plan))
+    warnings = tuple(_warnings(native, table, columns, plan))
     constraints, strata, merged_strata = constraints_of(table, plan)
     if plan.has_demands:
         with watch("reading values"):
@@ -197,7 +197,7 @@ def prepare(native: Any, plan: Plan, *, text: bool = False, decimal: str = ".", 
         strata=strata,
         merged_strata=merged_strata,
         weights=weights,
-        warnings=said,
+        warnings=warnings,
         watch=watch,
         people=people,
         cells=cells,
@@ -205,18 +205,18 @@ def prepare(native: Any, plan: Plan, *, text: bool = False, decimal: str = ".", 
 
 
 def _kept_rows(reads: list[schema.Read], missing: dict[str, int], plan: Plan) -> tuple[Array | None, int]:
-    """Return the rows that stay (None: all) and how many do not, by the rule for missing values."""
-    some = [name for name, count in missing.items() if count]
-    if plan.missing == "value" or not some:
+    """Return the rows to keep (None for all) and the number of rows to drop, by the rule for missing values."""
+    incomplete = [name for name, count in missing.items() if count]
+    if plan.missing == "value" or not incomplete:
         return None, 0
     if plan.missing == "error":
         raise DataError(
             f"No quasi-identifier may have missing values (missing='error'). Got {sum(missing.values())}, "
-            f"in {', '.join(repr(name) for name in some)}.",
-            hint="missing='value' publishes them as such, missing='drop' leaves those rows out.",
+            f"in {', '.join(repr(name) for name in incomplete)}.",
+            hint="missing='value' publishes them as missing, missing='drop' drops these rows.",
         )
-    gone = np.logical_or.reduce([read.values.missing for read in reads])
-    return np.flatnonzero(~gone), int(gone.sum())
+    dropped = np.logical_or.reduce([read.values.missing for read in reads])
+    return np.flatnonzero(~dropped), int(dropped.sum())
 
 
 def _taken(read: schema.Read, rows: Array) -> schema.Read:
@@ -231,9 +231,9 @@ def _taken(read: schema.Read, rows: Array) -> schema.Read:
 
 
 def _warnings(native: Any, table: Any, columns: tuple[schema.Column, ...], plan: Plan) -> Iterator[str]:
-    """Yield what weakens the protection."""
+    """Yield warnings of what weakens the protection."""
     if frames.has_labels(native) and not plan.shuffle:
-        yield "The index of the data frame is kept: it must not identify anybody."
+        yield "The index of the data frame is kept in the release: it must not identify anybody."
     both = [name for name in plan.sensitive_attributes if name not in plan.demanded_of]
     if both and plan.has_demands:
         yield (

@@ -1,4 +1,4 @@
-"""What groups publish, written back into columns."""
+"""Writes what groups publish back into columns."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Array = np.ndarray[Any, Any]
 def published(
     table: Any, reads: list[Read], blocks: list[Block], weights: Array | None, trim: float, cells: Cells | None = None
 ) -> tuple[dict[str, Any], list[Measured]]:
-    """Return the columns to be published, those of `cells` if there are some, and every attribute before and after."""
+    """Return the columns to publish, from `cells` if given, and every attribute before and after."""
     changed: dict[str, Any] = {}
     measured = []
     for block in blocks:
@@ -34,10 +34,10 @@ def published(
                 continue
             chosen = _represented(read, groups, weights, trim) if cells is None else cells.chosen(read, first)
             for at, name in enumerate(attribute.columns):
-                own, kind = chosen, attribute.kind
+                of_column, kind = chosen, attribute.kind
                 if isinstance(chosen, Computed) and attribute.kind == "place":
-                    own, kind = Computed(chosen.numbers[:, at]), "continuous"
-                changed[name] = _columns.encode(own, block.labels, table.column(name), kind, read.writings[at])
+                    of_column, kind = Computed(chosen.numbers[:, at]), "continuous"
+                changed[name] = _columns.encode(of_column, block.labels, table.column(name), kind, read.writings[at])
             after = _after(read.values, chosen, block.labels)
             measured.append((attribute.name, Measured(attribute.name, attribute.kind, read.values, after)))
     by_name = dict(measured)
@@ -60,7 +60,7 @@ def _represented(read: Read, groups: GroupedRows, weights: Array | None, trim: f
 
 
 def kept_names(table: Any, changed: dict[str, Any]) -> Iterator[str]:
-    """Yield warnings of columns whose type still names categories that the release has no record of."""
+    """Yield warnings of columns whose type still names categories that do not occur in the release."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -72,8 +72,9 @@ def kept_names(table: Any, changed: dict[str, Any]) -> Iterator[str]:
             )
             if before - after:
                 yield (
-                    f"The categories of {name!r} are kept, {len(before - after)} of which somebody had and nobody has "
-                    "in the release: their names tell that they were there. Make it text, or remove unused ones."
+                    f"The categories of {name!r} are published, and {len(before - after)} of them occur in the "
+                    "original but not in the release, which reveals them. Convert the column to text, or remove unused "
+                    "categories."
                 )
 
 

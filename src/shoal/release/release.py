@@ -1,4 +1,4 @@
-"""What comes out: the table that may be published, and all that is known about it."""
+"""The release: the table to publish, and all that is known about it."""
 
 from __future__ import annotations
 
@@ -31,42 +31,42 @@ Array = np.ndarray[Any, Any]
 class Release:
     """A table in which k has been verified.
 
-    It cannot be changed: arrays and mappings are read-only, and `table`, `missing` and `manifest` are made anew each
-    time.
+    A release is immutable: arrays and mappings are read-only, and `table`, `missing` and `manifest` return a new object
+    each time.
 
     Attributes
     ----------
     table : data frame
-        To be published, of the kind that came in.
+        The table to publish, of the same kind as the original.
     verified : Verified
-        The table and its audit, kept together.
+        The table with its audit.
     labels : int64[n]
-        Group of each published row. Not to be published.
+        The group of each published row. Do not publish it.
     plan : Plan
     columns, attributes : roles of the columns; the quasi-identifiers and how they were published
     audit : Audit
-        What was counted on the published table.
+        The audit of the published table.
     blocks : blocks of attributes with their partitions
     losses : Losses
     lower_bound : float or None
-        No groups that the plan allows have a smaller loss; None if nothing is known.
+        A loss that no groups allowed by the plan can go below; None if unknown.
     missing, missing_counts : {name: int}, pairs of name and int
-        Missing values of each quasi-identifier.
+        The number of missing values of each quasi-identifier.
     rows_in, rows_dropped, rows_removed : int
-        Dropped for a missing value; removed with a cell of fewer than k.
+        Rows of the input; dropped because of a missing value; removed because their cells have fewer than k records.
     warnings : tuple of str
         What weakens the protection.
     timings : {step: seconds}
     evidence : Evidence
-        Aggregates before and after, none of which gives a record away.
+        Aggregates before and after, none of which reveals a record.
     utility : Utility
-        What is left, in the units of recoding schemes: NCP, Total-IL, C_AVG, C_DM.
+        Measures of recoding schemes: NCP, Total-IL, C_AVG, C_DM.
     text : bool
-        Whether the table holds text as written in a CSV file.
+        Whether the table contains text as in a CSV file.
     people : pyarrow.Table or None
-        The population that it was held against.
+        The population in which matches were counted.
     source, written : Source and Written, or None
-        The files.
+        The files that were read and written.
     """
 
     verified: Verified
@@ -98,12 +98,12 @@ class Release:
 
     @property
     def table(self) -> Any:
-        """Return the table to be published, a data frame of its own each time."""
+        """Return the table to publish, a new data frame each time."""
         return self.verified.table
 
     @property
     def audit(self) -> Audit:
-        """Return what was counted on the published table."""
+        """Return the audit of the published table."""
         return self.verified.audit
 
     @property
@@ -118,10 +118,9 @@ class Release:
 
     @property
     def gap(self) -> float | None:
-        """Return by how much the loss is above the best possible at most, as a fraction of that.
+        """Return an upper limit on how far the loss is above the best possible, as a fraction of it.
 
-        0 if it is proven to be the best possible, infinity if any smaller loss may be possible, None if no bound is
-        known.
+        0 if the loss is proven to be the best possible, infinity if the bound is 0, None if there is no bound.
         """
         from shoal.measure.bounds import gap
 
@@ -129,17 +128,17 @@ class Release:
 
     @property
     def k(self) -> int:
-        """Return the k that holds on the published table: in units, if they were counted."""
+        """Return the k that holds in the published table, counting units if the plan has them."""
         return self.audit.k if self.audit.k_units is None else self.audit.k_units
 
     @property
     def risk(self) -> float:
-        """Return the highest chance of picking the right record of somebody whose quasi-identifiers are known."""
+        """Return the highest chance of picking the record of a person whose quasi-identifiers are known."""
         return 1 / self.k
 
     @property
     def quasi_identifiers(self) -> list[str]:
-        """Return the published columns that others may know, strata among them."""
+        """Return the published columns that others may know, including strata."""
         return [name for a in self.attributes for name in a.columns] + list(self.plan.stratum)
 
     @property
@@ -150,7 +149,7 @@ class Release:
         return manifest_of(self)
 
     def report(self, path: str | PathLike[str] | None = None, *, force: bool = False) -> str:
-        """Return the report as HTML; it is written to `path` if one is given."""
+        """Return the report as HTML, and write it to `path` if given."""
         from shoal.release.report.facts import facts_of
         from shoal.release.report.render import render
 
@@ -171,7 +170,7 @@ class Release:
         progress: Progress | None = None,
         **options: Any,
     ) -> Release:
-        """Write the release, re-read and verified before the file gets its name.
+        """Write the release; it is read again and verified before the file gets its name.
 
         Parameters
         ----------
@@ -180,22 +179,22 @@ class Release:
         manifest, report : path or None
             Where to write them.
         force : bool
-            Whether what is there is replaced.
+            Whether to overwrite existing files.
         progress : callable or None
         **options
-            Of :func:`shoal.io.write`.
+            Options of :func:`shoal.io.write`.
 
         Returns
         -------
         Release
-            This one, with the hash of the file in its manifest.
+            This release, with the hash of the file in its manifest.
         """
         from shoal.release.files import save
 
         return save(self, path, manifest=manifest, report=report, force=force, progress=progress, **options)
 
     def check(self, source: Source) -> None:
-        """Raise unless k holds in a table that was read again, by rows and in every block, and all models do."""
+        """Raise an error unless k, counting rows, and all models hold in every block of a table that was read again."""
         from shoal.release.files import audit_of
 
         for block in self.blocks:

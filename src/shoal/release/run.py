@@ -1,4 +1,4 @@
-"""From a table and a plan to a release: coordinates, groups, representatives, and the audit of the result."""
+"""Carries out a plan on a table: coordinates, groups, representatives, and the audit of the result."""
 
 from __future__ import annotations
 
@@ -44,26 +44,26 @@ def anonymize(
     progress: Progress | None = None,
     **fields: Any,
 ) -> Release:
-    """Hide every record of a table in a group of at least k look-alikes.
+    """Hide every record of a table in a group of at least k similar records.
 
     Parameters
     ----------
     table : data frame
-        Of pandas, polars, pyarrow or another library that narwhals knows.
+        From pandas, polars, pyarrow or another library that narwhals supports.
     k : int
-        Least number of records that share what is published of their quasi-identifiers (5 if not said).
+        Smallest number of records that share their published quasi-identifiers. Default: 5.
     quasi_identifiers : names or None
-        What others may know. None: every column without another role.
+        Columns that others may know. None: every column without another role.
     sensitive_attributes : names
-        Passed on as they are; ``l=3`` and ``t=0.2`` demand l-diversity and t-closeness of them.
+        Published unchanged; ``l=3`` and ``t=0.2`` demand l-diversity and t-closeness of them.
     identifiers : names
         Dropped.
     population : data frame, file or None
-        Those who may be in the table, for ``k_map`` and ``presence``.
+        People who may be in the table, for ``k_map`` and ``presence``.
     plan : Plan or None
-        All of this and more in one, in place of the other arguments.
+        The plan, in place of all other arguments except `table` and `progress`.
     progress : callable or None
-        Is given the fraction done.
+        Receives the fraction done.
     **fields
         The other fields of :class:`shoal.Plan`: ``l``, ``t``, ``models``, ``weight``, ``unit``, ``stratum``,
         ``types``, ``hierarchies``, ``missing``, ``release``, ``method``, ``random_state``, ..
@@ -76,7 +76,7 @@ def anonymize(
     Raises
     ------
     ShoalError
-        A :class:`ValueError` that says what must hold, what was found and what to do.
+        If the release cannot be made. It is a :class:`ValueError` with a hint.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def anonymize(
     {'age': [32, 32, 59, 59], 'income': [2200.0, 2200.0, 4200.0, 4200.0], 'ill': [0, 1, 0, 0]}
     """
     named = str(population) if isinstance(population, str | PathLike) else ""
-    said = {
+    given = {
         **({} if k is None else {"k": k}),
         **({} if quasi_identifiers is None else {"quasi_identifiers": quasi_identifiers}),
         **({"sensitive_attributes": sensitive_attributes} if _some(sensitive_attributes) else {}),
@@ -95,13 +95,13 @@ def anonymize(
         **({} if population is None else {"population": named or IN_MEMORY}),
         **fields,
     }
-    if plan is not None and said:
+    if plan is not None and given:
         raise OptionError(
-            f"A plan says everything. Got {next(iter(said))!r} beside it.",
-            hint="plan.model_copy(update={..}) gives a changed plan.",
+            f"With a plan, no other fields may be given. Got {next(iter(given))!r}.",
+            hint="plan.model_copy(update={..}) returns a changed plan.",
         )
     people = None if named else population
-    return release_of(table, Plan.of(**said) if plan is None else plan, progress=progress, population=people)
+    return release_of(table, Plan.of(**given) if plan is None else plan, progress=progress, population=people)
 
 
 def _some(names: Sequence[str] | None) -> bool:
@@ -117,7 +117,7 @@ def release_of(
     population: Any = None,
     progress: Progress | None = None,
 ) -> Release:
-    """Carry out a plan on a data frame; `text` says that types are to be read out of text, with this decimal mark."""
+    """Carry out a plan on a data frame; with `text`, types are inferred from text with this decimal mark."""
     return carry_out(prepare(native, plan, text=text, decimal=decimal, population=population), progress=progress)
 
 
@@ -141,8 +141,8 @@ def _carried_out(prepared: Prepared, progress: Progress | None) -> Release:
     with watch("partitioning"):
         blocks = prepared.partitioned(coordinates, plan, part(report, 0.15, 0.8))
     with watch("bounding"):
-        own = {name: block.labels for block in blocks for name in block.attributes}
-        lost = losses(coordinates, own, weights)
+        labels_of = {name: block.labels for block in blocks for name in block.attributes}
+        lost = losses(coordinates, labels_of, weights)
         bound = bound_of(coordinates, blocks, plan, weights, lost.total, part(report, 0.8, 0.85))
     with watch("publishing"):
         order = _order(table.num_rows, plan)
@@ -150,23 +150,23 @@ def _carried_out(prepared: Prepared, progress: Progress | None) -> Release:
     report(0.9)
     with watch("verifying"):
         units = constraints.units if constraints.units is None or order is None else constraints.units[order]
-        found = _audited(result, prepared, blocks, units)
+        audited = _audited(result, prepared, blocks, units)
     with watch("measuring"):
         labels = joint(blocks)
         evidence = gather_evidence(measured, labels=labels, k=plan.k, X=coordinates.together())
         utility = utility_of(prepared.reads, blocks, plan.k, prepared.cells)
-    said = [*prepared.warnings, *kept_names(table, changed)]
-    held = found.k if found.k_units is None else found.k_units
+    messages = [*prepared.warnings, *kept_names(table, changed)]
+    held = audited.k if audited.k_units is None else audited.k_units
     if len(blocks) > 1 and held < plan.k:
-        said.append(
+        messages.append(
             f"The attributes were grouped in {len(blocks)} blocks: k = {plan.k} holds within each of them. For all "
             f"quasi-identifiers together, only k = {held} holds."
         )
-    for words in said:
+    for words in messages:
         warnings.warn(words, DisclosureWarning, stacklevel=5)
     report(1.0)
     return Release(
-        verified=Verified(result, found),
+        verified=Verified(result, audited),
         labels=labels if order is None else labels[order],
         plan=plan,
         columns=prepared.columns,
@@ -178,7 +178,7 @@ def _carried_out(prepared: Prepared, progress: Progress | None) -> Release:
         rows_in=prepared.rows_in,
         rows_dropped=prepared.rows_dropped,
         rows_removed=prepared.rows_removed,
-        warnings=tuple(said),
+        warnings=tuple(messages),
         timings=watch.seconds,
         evidence=evidence,
         utility=utility,
@@ -190,7 +190,7 @@ def _carried_out(prepared: Prepared, progress: Progress | None) -> Release:
 def _table_of(
     prepared: Prepared, blocks: list[Block], order: Array | None
 ) -> tuple[Any, dict[str, Any], list[Measured]]:
-    """Return the table to be published, its columns that are not as they came, and every attribute before and after."""
+    """Return the table to publish, its changed columns, and every attribute before and after."""
     plan, keep = prepared.plan, prepared.keep
     changed, measured = published(prepared.table, prepared.reads, blocks, prepared.weights, plan.trim, prepared.cells)
     changed.update(prepared.merged_strata)
@@ -198,18 +198,18 @@ def _table_of(
     if order is not None:
         changed = {name: column.take(order) for name, column in changed.items()}
     kept = [column.name for column in prepared.columns if column.role not in ("identifier", "unit")]
-    # Numbers of rows are no labels: where rows were left out they would tell which.
+    # Row numbers would reveal which rows were left out.
     relabel = plan.shuffle or (keep is not None and not frames.has_labels(prepared.native))
     return frames.rebuilt(prepared.native, kept, rows, changed, relabel=relabel), changed, measured
 
 
 def _order(n: int, plan: Plan) -> Array | None:
-    """Return the order in which rows are published: never from the seed, which a manifest tells."""
+    """Return the order in which to publish rows. It does not use the seed, which the manifest contains."""
     return np.random.default_rng().permutation(n) if plan.shuffle else None
 
 
 def _audited(result: Any, prepared: Prepared, blocks: list[Block], units: Array | None) -> Audit:
-    """Return the audit of all quasi-identifiers of the table to be published, after everything asked for held."""
+    """Return the audit of all quasi-identifiers of the table to publish, after checking k and all demands."""
     plan, strata = prepared.plan, prepared.strata
     names = [name for read in prepared.reads for name in read.attribute.columns] + strata
     demanded = plan.demanded_of if plan.has_demands else ()
@@ -221,6 +221,6 @@ def _audited(result: Any, prepared: Prepared, blocks: list[Block], units: Array 
     if len(blocks) == 1:
         require_privacy(together, "The release")
     for block in blocks if len(blocks) > 1 else ():
-        found = audit(table, [*block.columns, *strata], plan.k, units=units)
-        require_privacy(found, f"The release, in the block of {', '.join(block.columns)},")
+        of_block = audit(table, [*block.columns, *strata], plan.k, units=units)
+        require_privacy(of_block, f"The release, in the block of {', '.join(block.columns)},")
     return together

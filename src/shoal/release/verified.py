@@ -1,4 +1,4 @@
-"""A table to be published together with the audit that it passed."""
+"""A table to publish, with the audit that it passed."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from shoal.tables import frames
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Verified:
-    """A table and what was counted on it. They are kept together, so that no other table gets this audit.
+    """A table with its audit. They are kept together, so that no other table gets this audit.
 
     Parameters
     ----------
     frame : data frame
-        As it was audited. Nobody else may hold it.
+        The table that was audited. There must be no other reference to it.
     audit : Audit
     """
 
@@ -25,5 +25,5 @@ class Verified:
 
     @property
     def table(self) -> Any:
-        """Return the table as a data frame of its own: changing it changes nothing here."""
+        """Return a copy of the table."""
         return frames.duplicate(self.frame)

@@ -312,7 +312,7 @@ def test_few_removed_records_are_not_counted_out():
     page = release.report()
     assert "fewer than 5 records were removed, because their cells have fewer than 5 records." in page
     assert "Some of the records were removed" in page
-    assert cells.said_of(5, 5) == "5"
+    assert cells.shown_count(5, 5) == "5"
     none = safe(pa.table({"age": [25] * 30}), 5, cells={"age": 10})
     assert none.rows_removed == 0
     assert "removed with their cells" not in none.report()
@@ -345,13 +345,13 @@ def test_missing_rules_and_weights_and_shuffling():
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({"cells": {}}, "The cells of the integer column 'age' must be said"),
-        ({"cells": {"age": 10}}, "the continuous column 'pay' must be said"),
+        ({"cells": {}}, "The cells of the integer column 'age' must be given"),
+        ({"cells": {"age": 10}}, "the continuous column 'pay' must be given"),
         ({"cells": {"age": 10, "pay": 5, "sex": 2}}, "nominal column 'sex' must be 'value' or '*'. Got 2"),
         ({"cells": {"age": "month", "pay": 5}}, "must be a width, 'value' or '*'. Got 'month'"),
         ({"cells": {"agee": 10}}, "did you mean 'age'"),
         ({"cells": {"ill": "value"}}, "must be about quasi-identifiers"),
-        ({"method": "mdav"}, "The 'method' of a plan has no place in a strongly-safe release"),
+        ({"method": "mdav"}, "The 'method' of a plan must not be given for a strongly-safe release"),
         ({"options": {"gamma": 1}}, "'options'"),
         ({"refine": "tfrp2"}, "'refine'"),
         ({"time_limit": 1}, "'time_limit'"),
@@ -362,10 +362,10 @@ def test_missing_rules_and_weights_and_shuffling():
         ({"representatives": {"age": "mean"}}, "each record publishes its cell"),
         ({"digits": {"pay": 0}}, "'digits'"),
         ({"trim": 0.1}, "'trim'"),
-        ({"l": 2, "sensitive_attributes": ["ill"]}, "cannot be changed until it holds"),
+        ({"l": 2, "sensitive_attributes": ["ill"]}, "cannot be adapted to demands"),
         ({"t": 0.2, "sensitive_attributes": ["ill"]}, "'t'"),
         ({"models": {"ill": "entropy-diversity l=2"}}, "'models'"),
-        ({"release": "local-recoding"}, "'cells' of a plan must belong to a strongly-safe release"),
+        ({"release": "local-recoding"}, "'cells' of a plan must be given for strongly-safe releases only"),
         ({"k": 200}, "all with fewer"),
     ],
 )

@@ -1,1 +1,1 @@
-"""From attributes to groups: coordinates, constraints, blocks of attributes, cells, demands as rules."""
+"""Forms groups of records: coordinates, constraints, blocks of attributes, cells, and demands as rules."""

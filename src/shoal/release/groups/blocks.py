@@ -1,4 +1,4 @@
-"""Blocks of attributes, each with a partition of its own; usually there is one."""
+"""Blocks of attributes that are partitioned separately; usually there is only one block."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ Array = np.ndarray[Any, Any]
 
 
 class Block(NamedTuple):
-    """Attributes that were grouped together."""
+    """Attributes that were grouped together, and their groups."""
 
     attributes: tuple[str, ...]
     columns: tuple[str, ...]
-    labels: Array  # int64[n], in the order of the table that came in
+    labels: Array  # int64[n], in the order of the input
     method: str
     why: str
-    optimal: bool = False  # whether no partition that satisfies the constraints loses less
+    optimal: bool = False  # whether it is proven that no allowed partition loses less
 
 
 def partitioned(
@@ -35,17 +35,17 @@ def partitioned(
     """Return the partition of each block of attributes."""
     blocks = []
     sets = attribute_sets(attributes, plan)
-    for at, own in enumerate(sets):
-        X = coordinates.together(own)
-        told = part(report, at / len(sets), (at + 1) / len(sets))
+    for at, names in enumerate(sets):
+        X = coordinates.together(names)
+        progress = part(report, at / len(sets), (at + 1) / len(sets))
         n, d = X.shape
         chosen, why = settled(plan, n, d, constraints, len(sets))
-        columns = tuple(name for attribute in attributes if attribute.name in own for name in attribute.columns)
-        labels = group(X, chosen, constraints, told)
-        # Mending groups afterwards, for units, equal records and models of privacy, does not keep an optimum.
+        columns = tuple(name for attribute in attributes if attribute.name in names for name in attribute.columns)
+        labels = group(X, chosen, constraints, progress)
+        # Changing groups afterwards, for units, equal records or privacy models, does not preserve an optimum.
         free = constraints.units is None and not constraints.together and not constraints.demands
         optimal = find(chosen.method).optimal and free
-        blocks.append(Block(tuple(own), columns, labels, method_in_words(chosen), why, optimal))
+        blocks.append(Block(tuple(names), columns, labels, method_in_words(chosen), why, optimal))
     return blocks
 
 
@@ -63,7 +63,7 @@ def attribute_sets(attributes: Sequence[Attribute], plan: Plan) -> list[list[str
         if unknown:
             raise OptionError(f"Blocks must be made of quasi-identifiers. Got {unknown[0]!r}.")
         sets.append(list(dict.fromkeys(owner[name] for name in block)))
-    flat = [name for own in sets for name in own]
+    flat = [name for block_names in sets for name in block_names]
     if sorted(flat) != sorted(names):
         raise OptionError(
             "Every quasi-identifier must be in exactly one block. "
@@ -73,7 +73,7 @@ def attribute_sets(attributes: Sequence[Attribute], plan: Plan) -> list[list[str
 
 
 def joint(blocks: Sequence[Block]) -> Array:
-    """Return the groups of records that share the groups of all blocks: int64[n]."""
+    """Return int64[n]: records have the same label if they are in the same group in all blocks."""
     if len(blocks) == 1:
         return blocks[0].labels
     keys = np.column_stack([block.labels for block in blocks])

@@ -1,8 +1,8 @@
-"""Strongly-safe releases: every record publishes the cell that it lies in, and cells do not depend on the data.
+"""Strongly-safe releases: every record publishes the cell that contains it, and cells do not depend on the data.
 
-Where a cell begins and ends is said by the plan alone. What is published of a record is therefore a function of its own
-values; all that others can change is whether it is published at all, as records of cells with fewer than k of them are
-removed (Li, Qardaji, Su 2012; Thaeter 2021, definition 3.16).
+The plan alone defines the cells. What a record publishes is therefore a function of its own values. Other records only
+affect whether it is published at all, because records of cells with fewer than k records are removed (Li, Qardaji, Su
+2012; Thaeter 2021, definition 3.16).
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ Array = np.ndarray[Any, Any]
 
 FORM = "strongly-safe"
 METHOD, WHY = "fixed cells", "they do not depend on the data"
-# What a plan may not say beside this form, and why.
-_NO_METHOD = "records are put together by their cells, without any method"
-_OWN_TEXT = "each record publishes its cell"
-_NO_MENDING = "cells do not depend on the data, so that they cannot be changed until it holds"
+# Fields of a plan that this form does not allow, and why.
+_NO_METHOD = "records are grouped by their cells, without a method"
+_OWN_CELL = "each record publishes its cell"
+_NO_CHANGE = "cells do not depend on the data, so they cannot be adapted to demands"
 NO_PLACE = {
     **dict.fromkeys(("method", "options", "refine", "time_limit", "random_state", "bound"), _NO_METHOD),
-    **dict.fromkeys(("representatives", "digits", "trim"), _OWN_TEXT),
-    "blocks": "a cell is one of all quasi-identifiers together",
+    **dict.fromkeys(("representatives", "digits", "trim"), _OWN_CELL),
+    "blocks": "cells are those of all quasi-identifiers together",
     "small_strata": "a stratum is part of the cell, and small cells are removed",
-    **dict.fromkeys(("l", "t", "models", "enforcement", "population", "k_map", "presence"), _NO_MENDING),
+    **dict.fromkeys(("l", "t", "models", "enforcement", "population", "k_map", "presence"), _NO_CHANGE),
 }
 _DEFAULTS: dict[str, int | str] = {"hierarchical": 1, "nominal": "value", "ordinal": "value", "boolean": "value"}
 _WHAT = {
@@ -49,7 +49,7 @@ _WHAT = {
     **dict.fromkeys(("date", "datetime"), "a whole number of days, 'month', 'year', 'value' or '*'"),
     **dict.fromkeys(("nominal", "ordinal", "boolean"), "'value' or '*'"),
 }
-# Nearer to a border than this, in widths, a number is placed in exact arithmetic.
+# Numbers closer to a border than this, in widths, are placed by exact arithmetic.
 _NEAR = 1e-9
 
 
@@ -57,7 +57,7 @@ class Cell(NamedTuple):
     """The cell of every record in one attribute."""
 
     codes: Array  # int64[n], -1 where the value is missing
-    texts: tuple[str, ...] | None  # of the codes; None: the values themselves are published
+    texts: tuple[str, ...] | None  # of the codes; None if the values themselves are published
 
 
 class Cells(NamedTuple):
@@ -67,9 +67,9 @@ class Cells(NamedTuple):
     ----------
     attributes : {name: Cell}
     labels : int64[n]
-        Records of one cell in all attributes and of one stratum have one number.
+        Records have the same label if they share their cells in all attributes and their stratum.
     rows : int64[n] or None
-        Where these records stood among all of them; None if none was removed.
+        The positions of these records among all records; None if none was removed.
     everybody : the quasi-identifiers with the values of all records
     """
 
@@ -80,16 +80,16 @@ class Cells(NamedTuple):
 
     @property
     def removed(self) -> int:
-        """Return the number of records of cells with fewer than k records (units)."""
+        """Return the number of records in cells with fewer than k records (units)."""
         return len(self.everybody[0].values.missing) - len(self.labels)
 
     def block(self, attributes: Sequence[Attribute]) -> Block:
-        """Return the cells as the groups of the only block."""
+        """Return the only block, with the cells as its groups."""
         columns = tuple(name for attribute in attributes for name in attribute.columns)
         return Block(tuple(attribute.name for attribute in attributes), columns, self.labels, METHOD, WHY)
 
     def chosen(self, read: Read, first: Array) -> Chosen:
-        """Return what each group publishes, by the first row of each."""
+        """Return what each group publishes, given the first row of each group."""
         cell = self.attributes[read.attribute.name]
         codes = cell.codes[first]
         if cell.texts is not None:
@@ -100,18 +100,18 @@ class Cells(NamedTuple):
 
 
 def checked(plan: Plan) -> Plan:
-    """Return the plan, or refuse what cannot be said beside its form; there is no bound on the loss of fixed cells."""
+    """Return the plan without a bound, which fixed cells do not have; refuse fields that do not apply to its form."""
     if plan.release != FORM:
         if plan.cells:
             raise OptionError(
-                f"The 'cells' of a plan must belong to a strongly-safe release. Got them for {plan.release!r}.",
-                hint=f"say release={FORM!r}, or leave them out.",
+                f"The 'cells' of a plan must be given for strongly-safe releases only. Got them for {plan.release!r}.",
+                hint=f"use release={FORM!r}, or leave them out.",
             )
         return plan
     for field, why in NO_PLACE.items():
         allowed = (Plan.model_fields[field].default, *(["none"] if field == "bound" else []))
         if getattr(plan, field) not in allowed:
-            raise OptionError(f"The {field!r} of a plan has no place in a strongly-safe release: {why}.")
+            raise OptionError(f"The {field!r} of a plan must not be given for a strongly-safe release: {why}.")
     return plan.model_copy(update={"bound": "none"})
 
 
@@ -123,56 +123,56 @@ def cells_of(table: Any, reads: list[Read], plan: Plan) -> Cells:
     table : pyarrow.Table
     reads : the quasi-identifiers with their values
     plan : Plan
-        A checked one.
+        A checked plan.
     """
     how = {read.attribute.name: _how(read, plan) for read in reads}
-    found = {read.attribute.name: _cell(read, how[read.attribute.name], plan) for read in reads}
+    cells = {read.attribute.name: _cell(read, how[read.attribute.name], plan) for read in reads}
     described = [
         replace(read, attribute=replace(read.attribute, representative=_in_words(read, how[read.attribute.name])))
         for read in reads
     ]
     labels = classes_of(table, plan.stratum)
-    for cell in found.values():
+    for cell in cells.values():
         labels = np.unique(labels * (int(cell.codes.max()) + 2) + cell.codes + 1, return_inverse=True)[1]
     units = None if plan.unit is None else units_of(table.column(plan.unit), plan)
     sizes = np.bincount(labels if units is None else np.unique(np.column_stack([labels, units]), axis=0)[:, 0])
     large = sizes >= plan.k
     if not large.any():
         raise DataError(
-            f"Some cells must have {plan.k} {'records' if units is None else 'units'} to be published. Got "
-            f"{len(sizes)} cells, all with fewer.",
-            hint="make cells wider, take levels further up, leave quasi-identifiers out, or ask for a smaller k.",
+            f"At least one cell must have {plan.k} {'records' if units is None else 'units'}. Got {len(sizes)} cells, "
+            "all with fewer.",
+            hint="use wider cells, higher levels, fewer quasi-identifiers or a smaller k.",
         )
     if large.all():
-        return Cells(found, numbered(labels), None, described)
+        return Cells(cells, numbered(labels), None, described)
     rows = np.flatnonzero(large[labels])
-    kept = {name: Cell(cell.codes[rows], cell.texts) for name, cell in found.items()}
+    kept = {name: Cell(cell.codes[rows], cell.texts) for name, cell in cells.items()}
     return Cells(kept, numbered(labels[rows]), rows, described)
 
 
-def said_of(removed: int, k: int) -> str:
-    """Return a number of removed records; a small one would tell that few people are unlike all others."""
+def shown_count(removed: int, k: int) -> str:
+    """Return the number of removed records, but hide a small one, which would reveal that few people are unusual."""
     return f"{removed:,}" if removed >= k else f"fewer than {k}"
 
 
-# --- what the plan says of an attribute ---
+# --- the cells of an attribute in the plan ---
 
 
 def _how(read: Read, plan: Plan) -> int | float | str:
-    """Return the cell that the plan says, or the default of the kind."""
+    """Return the cell of an attribute in the plan, or the default of its kind."""
     attribute = read.attribute
     name, kind = attribute.name, attribute.kind
     if kind == "place":
         raise OptionError(
             f"Places have no cells in a strongly-safe release. Got {name}.",
-            hint="leave 'places' out and cut both columns as numbers, such as 0.1 degrees wide.",
+            hint="leave 'places' out and treat both columns as numbers, with cells 0.1 degrees wide, for example.",
         )
     how = plan.cells.get(name, _DEFAULTS.get(kind))
     if how is None:
         example = "month" if kind in ("date", "datetime") else 10
         raise OptionError(
-            f"The cells of the {kind} column {name!r} must be said, as they must not depend on the data. Got none.",
-            hint=f"say cells={{{name!r}: {example!r}}} (--cell {name}={example}): {_WHAT[kind]}.",
+            f"The cells of the {kind} column {name!r} must be given, as they must not depend on the data. Got none.",
+            hint=f"pass cells={{{name!r}: {example!r}}} (--cell {name}={example}): {_WHAT[kind]}.",
         )
     whole = isinstance(how, int) or (isinstance(how, float) and how.is_integer())
     fits = {
@@ -186,7 +186,7 @@ def _how(read: Read, plan: Plan) -> int | float | str:
 
 
 def _in_words(read: Read, how: int | float | str) -> str:
-    """Return what is published of an attribute, for the schema and the manifest."""
+    """Return what an attribute publishes, for the schema and the manifest."""
     if isinstance(how, str):
         return "suppression" if how == SUPPRESSED else how
     if read.attribute.kind == "hierarchical":
@@ -202,7 +202,7 @@ def _cell(read: Read, how: int | float | str, plan: Plan) -> Cell:
 
     values, kind, writing = read.values, read.attribute.kind, read.writings[0]
     if how == SUPPRESSED:
-        # Also where values are missing: that nothing is said says nothing.
+        # Missing values too, so that nobody can tell that they are missing.
         return Cell(np.zeros(len(values.missing), np.int64), (SUPPRESSED,))
     if isinstance(values, Numbers):
         name = _namer(kind, how, writing.decimal)
@@ -213,13 +213,13 @@ def _cell(read: Read, how: int | float | str, plan: Plan) -> Cell:
         return _named(name(present), np.where(values.missing, -1, codes))
     values = cast(Codes, values)
     if how == "value":
-        # The type of a column of categories would name those of removed records too.
+        # The type of a categorical column would also contain the categories of removed records.
         return Cell(values.codes, values.levels if pa.types.is_dictionary(writing.type) else None)
     return _named(_generalised(read, int(how), plan), values.codes)
 
 
 def _named(names: Sequence[str], codes: Array) -> Cell:
-    """Return cells by their texts: equal texts are one cell."""
+    """Return the cells with these names; equal names are the same cell."""
     texts = list(dict.fromkeys(names))
     place = {text: at for at, text in enumerate(texts)}
     at = np.array([place[name] for name in names] + [-1], np.int64)
@@ -227,7 +227,7 @@ def _named(names: Sequence[str], codes: Array) -> Cell:
 
 
 def _namer(kind: str, how: int | float | str, mark: str) -> Callable[[Array], list[str]]:
-    """Return what names the cells of numbers."""
+    """Return the function that names the cells of numbers."""
     if kind in ("date", "datetime"):
         return lambda numbers: _periods(numbers, kind, how)
     if isinstance(how, str):
@@ -236,7 +236,7 @@ def _namer(kind: str, how: int | float | str, mark: str) -> Callable[[Array], li
 
 
 def _plain(x: float) -> str:
-    """Return a number as it is written whatever the others of its column are."""
+    """Return the text of a number, which does not depend on the rest of its column."""
     return format(Decimal(repr(x)).normalize() + 0, "f")
 
 
@@ -244,7 +244,7 @@ def _intervals(numbers: Array, width: float) -> list[str]:
     """Return the names [i w, (i + 1) w) of the cells of numbers: 0.3 is not in [0.2, 0.3)."""
     name = ladder([width], None, 0)[0]
     steps = numbers / width
-    # Doubles are exact for whole numbers; others that are near a border are decided as they are written.
+    # Doubles are exact for whole numbers; other numbers close to a border are decided by their decimal digits.
     exact = (numbers == np.rint(numbers)) & (float(width).is_integer()) & (np.abs(numbers) < 2.0**53)
     near = ~exact & ~(np.abs(steps - np.rint(steps)) > _NEAR * np.maximum(1.0, np.abs(steps)))
     low = np.floor(np.where(near, 0.0, steps)).astype(np.int64)
@@ -270,7 +270,7 @@ def _periods(numbers: Array, kind: str, how: int | float | str) -> list[str]:
 
 
 def _generalised(read: Read, up: int, plan: Plan) -> list[str]:
-    """Return what each level of a column generalises to."""
+    """Return the generalisation of each level of a column."""
     levels, hierarchy = cast(Codes, read.values).levels, cast(Hierarchy, read.attribute.hierarchy)
     lengths = _prefixes(plan.hierarchies.get(read.attribute.name))
     if lengths is not None:
@@ -281,18 +281,18 @@ def _generalised(read: Read, up: int, plan: Plan) -> list[str]:
     return [hierarchy.labels[node] for node in nodes.tolist()]
 
 
-def _prefixes(said: Any) -> list[int] | None:
-    """Return the lengths of prefixes that a plan says, none for all; None if it says another hierarchy."""
-    if isinstance(said, dict) and set(said) == {"prefixes"}:
-        lengths = said["prefixes"]
-    elif isinstance(said, str) and said.partition(":")[0] == "prefixes":
-        lengths = [text for text in said.partition(":")[2].split(",") if text]
+def _prefixes(hierarchy: Any) -> list[int] | None:
+    """Return the lengths of prefixes, an empty list for all lengths; None for another kind of hierarchy."""
+    if isinstance(hierarchy, dict) and set(hierarchy) == {"prefixes"}:
+        lengths = hierarchy["prefixes"]
+    elif isinstance(hierarchy, str) and hierarchy.partition(":")[0] == "prefixes":
+        lengths = [text for text in hierarchy.partition(":")[2].split(",") if text]
     else:
         return None
     return sorted((int(length) for length in lengths), reverse=True)
 
 
 def _prefix(code: str, up: int, lengths: list[int]) -> str:
-    """Return a code with its end masked; a tree of prefixes would mask it to the length of the longest of all."""
+    """Return a code with its end masked, at its own length; a tree of prefixes would pad it to the longest code."""
     keep = len(code) - up if not lengths else lengths[up - 1] if up <= len(lengths) else 0
     return code[:keep] + SUPPRESSED * (len(code) - keep) if keep > 0 else SUPPRESSED

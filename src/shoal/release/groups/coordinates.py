@@ -1,4 +1,4 @@
-"""The coordinates of a table: those of each attribute, and of several together by their importance."""
+"""The coordinates of a table, by attribute, and combined with the importance of attributes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Coordinates(NamedTuple):
     Attributes
     ----------
     parts : {name: float64[n, c]}
-        As if all were equally important: what is lost of an attribute does not depend on that.
+        Without importance, because the loss of an attribute does not depend on it.
     importance : {name: float}
     """
 
@@ -29,11 +29,11 @@ class Coordinates(NamedTuple):
     importance: dict[str, float]
 
     def together(self, names: Collection[str] | None = None) -> Array:
-        """Return float64[n, d]: the coordinates of some attributes (None: of all) in which records are compared."""
+        """Return float64[n, d]: the coordinates in which records are compared, of these attributes (None for all)."""
         chosen = [name for name in self.parts if names is None or name in names]
-        return stack([self._weighed(name) for name in chosen])
+        return stack([self._scaled(name) for name in chosen])
 
-    def _weighed(self, name: str) -> Array:
+    def _scaled(self, name: str) -> Array:
         importance = self.importance[name]
         if importance == 1:
             return self.parts[name]

@@ -1,4 +1,4 @@
-"""The demands of a plan on a table, refused if no groups can satisfy them."""
+"""The demands of a plan, refused if no groups can satisfy them."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ Array = np.ndarray[Any, Any]
 def checked_demands(
     table: Any, plan: Plan, strata: Array | None, *, text: bool = False, decimal: str = "."
 ) -> tuple[Demand, ...]:
-    """Return what a plan demands of the sensitive attributes of a table; what no groups can have is refused.
+    """Return the demands of a plan on the sensitive attributes of a table, or refuse those that no groups can satisfy.
 
     Parameters
     ----------
     table : pyarrow.Table
-        The rows that are to be published.
+        The rows to publish.
     plan : Plan
     strata : int64[n] or None
-        Which groups never cross.
+        Groups never cross strata.
     text : bool
-        Whether types are read out of text, with this `decimal` mark.
+        Whether types are inferred from text, with this `decimal` mark.
     """
     if plan.blocks != "joint":
         raise OptionError(
-            "Models of privacy are about all quasi-identifiers together. Got blocks of them.",
-            hint="leave 'blocks' out, or 'l', 't' and 'models'.",
+            "Privacy models need all quasi-identifiers in one block. Got several blocks.",
+            hint="leave out 'blocks', or 'l', 't' and 'models'.",
         )
     if plan.release == "global-recoding" and plan.enforcement not in (None, "best", "repair"):
         raise OptionError(
@@ -50,13 +50,13 @@ def checked_demands(
             bad = int(offending(strata, [demand]).sum())
             if bad and demand.model.monotone:
                 raise OptionError(
-                    f"Groups do not cross strata, so that every stratum must satisfy {str(demand.model)!r} as a whole. "
-                    f"Got {bad} of {int(strata.max()) + 1} that do not, in {demand.sensitive.name!r}.",
-                    hint="ask for less, merge strata, or make the stratum a quasi-identifier.",
+                    f"Every stratum as a whole must satisfy {str(demand.model)!r}, because groups do not cross strata. "
+                    f"Got {bad} of {int(strata.max()) + 1} strata that do not, in {demand.sensitive.name!r}.",
+                    hint="demand less, merge strata, or make the stratum a quasi-identifier.",
                 )
     return demands
 
 
 def implying(model: SensitiveModel) -> SensitiveModel:
-    """Return t-closeness for (n, t)-closeness, which follows from it; any other model as it is."""
+    """Return t-closeness in place of (n, t)-closeness, which it implies; return other models unchanged."""
     return TCloseness(model.t, model.ground) if isinstance(model, NTCloseness) else model

@@ -1,8 +1,8 @@
-"""Partitions under constraints: strata, units, records that must not be separated, demands on sensitive attributes.
+"""Partitions under constraints: strata, units, equal records that stay together, demands on sensitive attributes.
 
-Every method of Shoal makes groups of at least k records. Where k counts units, or equal records must stay together,
-groups that fall short are merged with near ones afterwards. Demands have methods of their own
-(`shoal.partitioning.enforcement`), of which the groups of the method are one start.
+Every method of Shoal forms groups of at least k records. If k counts units, or equal records must stay together, groups
+that fall short are merged with groups nearby afterwards. Demands are enforced by methods of their own
+(`shoal.partitioning.enforcement`), which may start from these groups.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from shoal.plan import Plan
 from shoal.privacy.demands import Demand
 from shoal.progress import Progress, part, silent
 
-# Seconds that `auto` may take if the plan does not say, as somebody is waiting, and more of them for a row.
+# Seconds that `auto` may take by default, because somebody is waiting, and additional seconds per row.
 AUTO_SECONDS, AUTO_SECONDS_PER_ROW = 10.0, 1e-4
 
 
@@ -38,11 +38,11 @@ class Constraints(NamedTuple):
     strata : int64[n] or None
         Groups never cross them.
     units : int64[n] or None
-        k counts different ones.
+        k counts different units.
     together : bool
         Whether equal records are never separated.
     demands : tuple of Demand
-        On sensitive attributes of the whole table, in every group.
+        Demands that every group must satisfy, on sensitive attributes of the whole table.
     """
 
     strata: Array | None = None
@@ -58,7 +58,7 @@ def group(X: Array, plan: Plan, constraints: Constraints, report: Progress = sil
     ----------
     X : float64[n, d]
     plan : Plan
-        With a method that is settled.
+        A plan whose method is settled.
     constraints : Constraints
     report : callable
     """
@@ -88,29 +88,31 @@ def _grouped(X: Array, plan: Plan, constraints: Constraints, wait: Callable[[], 
     count = 0
     for start, stop in pairwise(bounds):
         rows = order[start:stop]
-        told = part(report, start / len(X), stop / len(X))
+        progress = part(report, start / len(X), stop / len(X))
         units = None if constraints.units is None else np.unique(constraints.units[rows], return_inverse=True)[1]
-        here = X if len(rows) == len(X) else X[rows]
+        X_stratum = X if len(rows) == len(X) else X[rows]
         shared = _shared(plan, len(rows) / len(X))
-        near = part(told, 0.0, 0.5) if constraints.demands else told
-        own = _one_stratum(here, shared, units, constraints.together, near)
+        near = part(progress, 0.0, 0.5) if constraints.demands else progress
+        groups = _one_stratum(X_stratum, shared, units, constraints.together, near)
         if constraints.demands:
             wait()
-            own = _enforced(here, own, shared, constraints._replace(units=units), rows, part(told, 0.5, 1.0))
-        labels[rows] = own + count
-        count += int(own.max()) + 1
+            groups = _enforced(
+                X_stratum, groups, shared, constraints._replace(units=units), rows, part(progress, 0.5, 1.0)
+            )
+        labels[rows] = groups + count
+        count += int(groups.max()) + 1
     return numbered(labels)
 
 
 def patience(n: int) -> float:
-    """Return how many seconds the work on n rows may take if the plan does not say."""
+    """Return how many seconds the work on n rows may take by default."""
     return AUTO_SECONDS + AUTO_SECONDS_PER_ROW * n
 
 
 def settled(plan: Plan, n: int, d: int, constraints: Constraints, blocks: int = 1) -> tuple[Plan, str]:
-    """Return the plan with the method that `auto` stands for, its share of the time, and why.
+    """Return the plan with the method that `auto` chooses and its share of the time, and the reason for the method.
 
-    One method serves all strata: the one for the largest, in the share of the time that its rows are of all. Limits of
+    All strata use the same method: the one that is best for the largest, given its share of the time. The limits of
     time and steps are those of the whole table.
 
     Parameters
@@ -120,7 +122,7 @@ def settled(plan: Plan, n: int, d: int, constraints: Constraints, blocks: int = 
         Rows and coordinates.
     constraints : Constraints
     blocks : int
-        Partitions that have to share the time, besides that of units.
+        Number of blocks that share the time.
     """
     runs = blocks * (1 if constraints.units is None else 2) * (2 if constraints.demands else 1)
     limit = None if plan.time_limit is None else plan.time_limit / runs
@@ -128,11 +130,12 @@ def settled(plan: Plan, n: int, d: int, constraints: Constraints, blocks: int = 
         return plan.model_copy(update={"time_limit": limit}), "the plan asks for it"
     way = plan.enforcement or "best"
     if plan.options:
-        resolve("auto", plan.options, plan.refine, plan.time_limit, (n, d), plan.k)  # says why they are refused
+        # Raises the error that refuses them.
+        resolve("auto", plan.options, plan.refine, plan.time_limit, (n, d), plan.k)
     improved = plan.refine is not None and find_refinement(plan.refine).timed
     largest = n if constraints.strata is None else int(np.bincount(constraints.strata).max())
-    own = None if limit is None else (limit / 2 if improved else limit) * largest / n
-    choice = choose(largest, d, plan.k, own, patience(n) / runs * largest / n)
+    seconds = None if limit is None else (limit / 2 if improved else limit) * largest / n
+    choice = choose(largest, d, plan.k, seconds, patience(n) / runs * largest / n)
     options = dict(choice.options)
     if "max_steps" in options:
         options["max_steps"] = round(options["max_steps"] * n / largest)
@@ -143,7 +146,7 @@ def settled(plan: Plan, n: int, d: int, constraints: Constraints, blocks: int = 
 
 
 def _shared(plan: Plan, share: float) -> Plan:
-    """Return the plan with the part of its time and steps that a stratum of this share of all rows has."""
+    """Return the plan with the time and steps of a stratum that has this share of all rows."""
     update: dict[str, Any] = {}
     if plan.time_limit is not None:
         update["time_limit"] = plan.time_limit * share
@@ -153,7 +156,7 @@ def _shared(plan: Plan, share: float) -> Plan:
 
 
 def method_in_words(plan: Plan) -> str:
-    """Return the method of a plan with its options, and the refinement."""
+    """Return a description of the method of a plan: its options, refinement and enforcement."""
     options = ", ".join(f"{name}={value!r}" for name, value in plan.options.items())
     words = plan.method + (f" ({options})" if options else "") + (f", then {plan.refine}" if plan.refine else "")
     if not plan.has_demands:
@@ -169,11 +172,11 @@ def _one_stratum(X: Array, plan: Plan, units: Array | None, together: bool, repo
     if count < plan.k:
         raise DataError(
             f"k counts units: there must be at least {plan.k} in every stratum. Got {count}.",
-            hint="merge strata (small_strata='merge'), or ask for a smaller k.",
+            hint="merge strata (small_strata='merge'), or choose a smaller k.",
         )
     if count == len(X):
         return _with_equals(X, _partition(X, plan, report), plan.k, None, together)
-    # Rows by rows, groups of one person's rows being merged; or person by person: whichever loses less.
+    # Group rows and merge groups with too few units, or group the means of units: whichever loses less.
     by_rows = _with_equals(X, _partition(X, plan, part(report, 0.0, 0.5)), plan.k, units, together)
     whole = _partition(group_means(X, units), plan, part(report, 0.5, 1.0))[units]
     by_units = _with_equals(X, whole, plan.k, units, together)
@@ -181,17 +184,17 @@ def _one_stratum(X: Array, plan: Plan, units: Array | None, together: bool, repo
 
 
 def _enforced(X: Array, labels: Array, plan: Plan, constraints: Constraints, rows: Array, report: Progress) -> Array:
-    """Return groups of the records of a stratum that satisfy the models too, by the way that the plan says."""
+    """Return groups of a stratum that also satisfy the models, by the enforcement of the plan."""
     from shoal.partitioning.enforcement import enforce
     from shoal.partitioning.repair import repair
     from shoal.release.groups.rules import requirements_of
 
     units = constraints.units
-    also = None if units is None else (lambda at, own: _few_units(own, units[at], plan.k))
+    also = None if units is None else (lambda at, groups: _few_units(groups, units[at], plan.k))
     required = requirements_of(X, plan.k, constraints.demands, rows=rows, also=also)
     if constraints.together:
         return repair(X, labels, plan.k, required, resplit=False, report=report)
-    # The search after a method that draws nothing at random must not make its release another one each time.
+    # Without a seed, a release must not differ from run to run if its method uses no random numbers.
     rng = np.random.default_rng(plan.random_state or 0)
     way = plan.enforcement or "repair"
     n_jobs = threads(plan.n_jobs, "anonymize")
@@ -201,7 +204,7 @@ def _enforced(X: Array, labels: Array, plan: Plan, constraints: Constraints, row
 
 
 def _few_units(labels: Array, units: Array, k: int) -> Array:
-    """Return bool[m]: which groups have records of fewer than k units."""
+    """Return bool[m]: whether each group has records of fewer than k units."""
     pairs = np.unique(labels * (int(units.max()) + 1) + units)
     return np.bincount(pairs // (int(units.max()) + 1), minlength=int(labels.max()) + 1) < k
 
@@ -221,10 +224,10 @@ def _partition(X: Array, plan: Plan, report: Progress) -> Array:
 
 
 def _with_equals(X: Array, labels: Array, k: int, units: Array | None, together: bool) -> Array:
-    """Return the labels with equal records put together, if asked, and groups that fall short merged."""
+    """Return the labels after putting equal records together, if `together`, and merging groups that fall short."""
 
-    def short(found: Array) -> Array:
-        return np.bincount(found) < k if units is None else _few_units(found, units, k)
+    def short(labels: Array) -> Array:
+        return np.bincount(labels) < k if units is None else _few_units(labels, units, k)
 
     if together:
         labels = _put_equals_together(X, labels)
@@ -232,7 +235,7 @@ def _with_equals(X: Array, labels: Array, k: int, units: Array | None, together:
 
 
 def _put_equals_together(X: Array, labels: Array) -> Array:
-    """Give equal records to the group that has most of them, the first one on ties."""
+    """Move equal records to the group that has most of them, on ties to the first."""
     kinds = np.unique(X + 0.0, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
     groups = int(labels.max()) + 1
     pairs, counts = np.unique(kinds * groups + labels, return_counts=True)
@@ -242,7 +245,7 @@ def _put_equals_together(X: Array, labels: Array) -> Array:
 
 
 def merged(X: Array, labels: Array, falls_short: Callable[[Array], Array]) -> Array:
-    """Return the labels after groups that fall short were merged with near ones; see `shoal.partitioning.merging`.
+    """Return the labels after merging groups that fall short with groups nearby; see `shoal.partitioning.merging`.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A release against the population that its records are from: read, and kept to by merging groups."""
+"""Reads the population of a release, and merges groups until they match it as demanded."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 
-# What a plan calls a population that is no file.
+# Stands in plans for a population that is not a file.
 IN_MEMORY = "a table in memory"
 
 
 def people_of(plan: Plan, given: Any = None) -> Any:
-    """Return the population that a plan names, or the data frame that was given in its place: a pyarrow.Table.
+    """Return the population as a pyarrow.Table, from the file of the plan or from a data frame.
 
-    What is published must be ranges, as a mean stands for nobody.
+    The release must publish ranges, because a mean matches nobody.
     """
     if plan.release == "microaggregation":
         raise OptionError(
             "Matches in a population are counted for ranges. Got release='microaggregation', which publishes typical "
             "values.",
-            hint="say release='local-recoding' (--release local-recoding), or 'global-recoding'.",
+            hint="use release='local-recoding' (--release local-recoding), or 'global-recoding'.",
         )
     if plan.stratum or plan.blocks != "joint":
         raise OptionError(
@@ -49,7 +49,7 @@ def people_of(plan: Plan, given: Any = None) -> Any:
 
 
 def table_of(path: str) -> Any:
-    """Return the table of a file with types, also if it holds text."""
+    """Return the table of a file; types are inferred if it contains text."""
     source = read(path)
     table = source.table
     for at, name in enumerate(table.column_names if source.text else ()):
@@ -62,11 +62,11 @@ def check_columns(people: Any, names: list[str]) -> None:
     for name in names:
         if name not in people.column_names:
             hint = near_names(name, people.column_names, f"it has {len(people.column_names)} columns.")
-            raise OptionError(f"The population must have the quasi-identifier {name!r}. It has none.", hint=hint)
+            raise OptionError(f"The population must have the quasi-identifier {name!r}. Got none.", hint=hint)
 
 
 def kept_to(block: Block, prepared: Prepared, coordinates: Coordinates) -> Block:
-    """Return a block whose groups match the population as asked, groups that do not being merged with near ones."""
+    """Return the block after merging groups that do not match the population as demanded."""
     import pyarrow as pa
 
     names = [name for one in prepared.reads for name in one.attribute.columns]
@@ -83,8 +83,8 @@ def kept_to(block: Block, prepared: Prepared, coordinates: Coordinates) -> Block
             bad[labels[offending]] = True
         if len(bad) == 1 and bad[0]:
             raise DataError(
-                "The population must match the table as asked at least if all records publish the same. It does not.",
-                hint="ask for less, or look whether both tables write their values alike.",
+                "The population must match the table as demanded if all records are in one group. It does not.",
+                hint="demand less, or check that both tables write values in the same way.",
             )
         return bad
 

@@ -1,4 +1,4 @@
-"""Demands on sensitive attributes, in the arrays that partitioning takes."""
+"""Turns demands on sensitive attributes into the arrays that partitioning takes."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ RULES: dict[type[SensitiveModel], int] = {
     BetaLikeness: _rules.BETA,
     EnhancedBetaLikeness: _rules.ENHANCED,
 }
-"""Models whose rule does not depend on how far values are from each other."""
+"""Models whose rules do not depend on distances between values."""
 
 
 class _Rule(NamedTuple):
-    """One demand: kind, extra figure, codes, number of values, nodes, figures and links (see `Rules`)."""
+    """The rule of one demand; see `Rules` for its fields."""
 
     kind: int
     extra: float
@@ -56,26 +56,26 @@ class _Rule(NamedTuple):
 def requirements_of(
     X: Array, k: int, demands: Sequence[Demand], *, rows: Array | None = None, also: FallsShort | None = None
 ) -> Requirements:
-    """Return demands as partitioning takes them.
+    """Return demands in the form that partitioning takes.
 
     Parameters
     ----------
     X : float64[n, d]
-        Of one stratum.
+        Coordinates of one stratum.
     k : int
     demands : sequence of Demand
-        On attributes of the whole table; at least one.
+        At least one, on attributes of the whole table.
     rows : int64[n] or None
-        The records of the table that X is of; all of them if not given.
+        The records of the table in X; None for all.
     also : callable or None
-        Returns, for rows of X and their labels, bool[m]: which groups lack something else, such as units. Then there
-        are no rules, as kernels do not know of it.
+        Takes rows of X and their labels, returns bool[m]: which groups lack something else, such as units. There are
+        no rules then, because kernels cannot check it.
     """
     everyone = np.arange(len(X))
 
-    def falls_short(own: Array, labels: Array) -> Array:
-        bad = (np.bincount(labels) < k) | offending(labels, demands, own if rows is None else rows[own], X[own])
-        return bad if also is None else bad | also(own, labels)
+    def falls_short(at: Array, labels: Array) -> Array:
+        bad = (np.bincount(labels) < k) | offending(labels, demands, at if rows is None else rows[at], X[at])
+        return bad if also is None else bad | also(at, labels)
 
     def tally(labels: Array) -> Tally:
         return DemandTally(labels, demands, rows, None if also is None else partial(also, everyone))
@@ -84,25 +84,25 @@ def requirements_of(
 
 
 def rules_of(demands: Sequence[Demand], rows: Array | None = None) -> _rules.Rules | None:
-    """Return demands as kernels take them, for some records of the table; None if there is no rule for one of them.
+    """Return demands in the form that kernels take, for some records of the table; None if one has no rule.
 
-    The limits are closer to what is required than those of the models, so that no model refuses for rounding what a
-    kernel allows.
+    The limits are slightly stricter than those of the models, so that rounding cannot make a model refuse what a kernel
+    allows.
     """
-    found = [_rule(demand) for demand in demands]
-    made = [rule for rule in found if rule is not None]
-    if len(made) < len(found):
+    candidates = [_rule(demand) for demand in demands]
+    rules = [rule for rule in candidates if rule is not None]
+    if len(rules) < len(candidates):
         return None
     limits = [_limit(demand.model) for demand in demands]
-    chosen = [rule.codes if rows is None else rule.codes[rows] for rule in made]
-    tables, trees = [rule.table for rule in made], [rule.tree for rule in made]
+    codes = [rule.codes if rows is None else rule.codes[rows] for rule in rules]
+    tables, trees = [rule.table for rule in rules], [rule.tree for rule in rules]
     return _rules.Rules(
-        codes=np.ascontiguousarray(np.stack(chosen), np.int64),
-        kinds=np.array([rule.kind for rule in made]),
+        codes=np.ascontiguousarray(np.stack(codes), np.int64),
+        kinds=np.array([rule.kind for rule in rules]),
         limits=np.array(limits, float),
-        extras=np.array([rule.extra for rule in made], float),
-        values=np.array([rule.values for rule in made]),
-        nodes=np.array([rule.nodes for rule in made]),
+        extras=np.array([rule.extra for rule in rules], float),
+        values=np.array([rule.values for rule in rules]),
+        nodes=np.array([rule.nodes for rule in rules]),
         starts=np.cumsum([0, *map(len, tables[:-1])]),
         table=np.concatenate(tables),
         links=np.cumsum([0, *map(len, trees[:-1])]),
@@ -118,7 +118,7 @@ def _limit(model: SensitiveModel) -> float:
 
 
 def _rule(demand: Demand) -> _Rule | None:
-    """Return one demand as arrays, None if there is no rule for it."""
+    """Return the rule of one demand, None if there is none."""
     model, sensitive = demand
     whole = np.bincount(sensitive.codes[sensitive.codes >= 0], minlength=sensitive.values)
     absent = int((sensitive.codes < 0).sum())
@@ -140,7 +140,7 @@ def _rule(demand: Demand) -> _Rule | None:
 
 
 def _with_missing(sensitive: Sensitive, whole: Array, absent: int) -> tuple[Array, Array]:
-    """Return codes and shares in which missing is one more value, the last one."""
+    """Return codes and shares with missing as an additional last value."""
     counts = np.append(whole, absent)
     return np.where(sensitive.codes < 0, len(whole), sensitive.codes), counts / max(1, counts.sum())
 
@@ -161,7 +161,7 @@ def _on_a_line(sensitive: Sensitive, whole: Array, absent: int, line: Line) -> _
 
 
 def _in_a_tree(sensitive: Sensitive, whole: Array, absent: int, tree: Tree) -> _Rule:
-    """Missing is one more node, far from all others."""
+    """Return the rule for values with a hierarchy; missing is an additional node, far from all others."""
     codes, shares = _with_missing(sensitive, whole, absent)
     parents, leaves = np.append(tree.parents, -1), np.append(tree.leaves, len(tree.parents))
     weights = np.append(np.where(tree.parents < 0, 0.0, tree.heights[tree.parents] - tree.heights), 1.0)

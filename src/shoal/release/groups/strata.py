@@ -1,4 +1,4 @@
-"""Whose rows they are, and strata: what the partition of a table must respect, small strata being put together."""
+"""Units and strata, which the partition of a table must respect; merges small strata."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NO_VALUE = "no value"
 
 
 def constraints_of(table: Any, plan: Plan) -> tuple[Constraints, list[str], dict[str, Any]]:
-    """Return what the partition must respect, the names of the strata, and their columns where strata were merged."""
+    """Return the constraints of the partition, the columns of the strata, and those that merging changed."""
     units = None if plan.unit is None else units_of(table.column(plan.unit), plan)
     together = plan.release == "global-recoding"
     if not plan.stratum:
@@ -42,7 +42,7 @@ def constraints_of(table: Any, plan: Plan) -> tuple[Constraints, list[str], dict
 
 
 def units_of(column: Any, plan: Plan) -> Array:
-    """Return int64[n]: whose row it is, which must be known, of enough different units."""
+    """Return int64[n]: the unit of each row, or refuse missing or too few units."""
     if column.null_count:
         raise DataError(f"The unit {plan.unit!r} must be known for every row. Got {column.null_count} missing.")
     units = codes_of(column)
@@ -53,7 +53,7 @@ def units_of(column: Any, plan: Plan) -> Array:
 
 
 def _sizes(strata: Array, units: Array | None) -> Array:
-    """Return the number of rows of each stratum, or of different units."""
+    """Return the number of rows (units) of each stratum."""
     if units is None:
         return np.bincount(strata)
     return np.bincount(np.unique(np.column_stack([strata, units]), axis=0)[:, 0])
@@ -62,7 +62,7 @@ def _sizes(strata: Array, units: Array | None) -> Array:
 def merged_strata(
     table: Any, names: list[str], strata: Array, k: int, units: Array | None = None
 ) -> tuple[Array, dict[str, Any]]:
-    """Put strata of fewer than k rows (units) together, with the smallest other ones if they are still too few.
+    """Merge strata of fewer than k rows (units), with the next smallest if they still have too few.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def merged_strata(
     -------
     strata : int64[n]
     changed : {name: pyarrow.ChunkedArray}
-        The columns to be published: the rows of merged strata name all of them, as text.
+        The columns to publish, in which rows of merged strata have the names of all of them, as text.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -96,6 +96,6 @@ def merged_strata(
         words = pc.cast(table.column(name), pa.string())
         inside = pc.unique(words.filter(pa.array(gone))).to_pylist()
         if len(inside) > 1:
-            said = TOGETHER.join(sorted(NO_VALUE if word is None else word for word in inside))
-            changed[name] = pc.if_else(pa.array(gone), said, words)
+            label = TOGETHER.join(sorted(NO_VALUE if word is None else word for word in inside))
+            changed[name] = pc.if_else(pa.array(gone), label, words)
     return np.unique(new, return_inverse=True)[1].astype(np.int64), changed

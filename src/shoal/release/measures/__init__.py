@@ -1,1 +1,1 @@
-"""What a release loses, what it keeps, and how far from the least possible loss it is."""
+"""Measures of a release: losses, utility, and bounds on the loss."""

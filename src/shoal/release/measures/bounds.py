@@ -1,4 +1,4 @@
-"""How far the loss of a release is from the least possible, at most."""
+"""Lower bounds on the loss of a release."""
 
 from __future__ import annotations
 
@@ -28,12 +28,11 @@ def bound_of(
     loss: float,
     report: Progress = silent,
 ) -> float | None:
-    """Return a loss that no release by this plan goes below, or None if nothing is known.
+    """Return a lower bound on the loss of any release of this plan, or None if there is none.
 
-    The bound is that of all partitions into groups of at least k records. Strata, units and equal records that stay
-    together can only raise the least loss. Blocks are partitioned independently of each other, each on coordinates of
-    its own, so that their least squared errors add up. With weights the loss is another one, of which no bound is
-    known.
+    The bound holds for all partitions into groups of at least k records. Strata, units and equal records that stay
+    together can only raise the smallest loss. Blocks are partitioned independently of each other, each on its own
+    coordinates, so their smallest squared errors add up. For weighted losses, no bound is known.
 
     Parameters
     ----------
@@ -42,22 +41,22 @@ def bound_of(
     plan : Plan
     weights : float64[n] or None
     loss : float
-        Of these blocks.
+        Loss of these blocks.
     report : callable
     """
     if plan.bound == "none" or weights is not None:
         return None
-    error, total, some = 0.0, 0.0, False
+    error, total, known = 0.0, 0.0, False
     for at, block in enumerate(blocks):
         X = coordinates.together(block.attributes)
-        told = part(report, at / len(blocks), (at + 1) / len(blocks))
-        share = information_loss(X, block.labels) if block.optimal else _share(X, block, plan, len(blocks), told)
+        progress = part(report, at / len(blocks), (at + 1) / len(blocks))
+        share = information_loss(X, block.labels) if block.optimal else _share(X, block, plan, len(blocks), progress)
         spread = sst(X)
-        some = some or share is not None
-        # Where nothing is known of a block, nothing is lost in it at best.
+        known = known or share is not None
+        # The bound of a block for which none is known is 0.
         error += (share or 0.0) * spread
         total += spread
-    if not some:
+    if not known:
         return None
     bound = error / total if total > 0 else 0.0
     return loss if bound >= loss * (1 - EQUAL_WITHIN) else bound

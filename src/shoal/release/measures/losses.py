@@ -1,4 +1,4 @@
-"""What is lost when records are replaced by the means of their groups, attribute by attribute, with weights."""
+"""The loss from replacing records by the means of their groups, by attribute, with weights."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ Array = np.ndarray[Any, Any]
 
 
 class Losses(NamedTuple):
-    """SSE / SST, of all coordinates together and of each attribute."""
+    """SSE / SST of all coordinates together, and of each attribute."""
 
     total: float
     by_attribute: Mapping[str, float]
 
 
 def losses(coordinates: Coordinates, labels: dict[str, Array], weights: Array | None) -> Losses:
-    """Return the losses of embedded attributes; in the total they count by their importance.
+    """Return the losses of embedded attributes; the total takes their importance into account.
 
     Parameters
     ----------
@@ -33,10 +33,10 @@ def losses(coordinates: Coordinates, labels: dict[str, Array], weights: Array | 
     error, total, by = 0.0, 0.0, {}
     for name, part in coordinates.parts.items():
         everybody = np.zeros(len(part), np.int64)
-        own = sum(_squared_error(column, labels[name], weights) for column in part.T)
+        within = sum(_squared_error(column, labels[name], weights) for column in part.T)
         whole = sum(_squared_error(column, everybody, weights) for column in part.T)
-        by[name] = min(1.0, own / whole) if whole > 0 else 0.0
-        error += coordinates.importance[name] * own
+        by[name] = min(1.0, within / whole) if whole > 0 else 0.0
+        error += coordinates.importance[name] * within
         total += coordinates.importance[name] * whole
     return Losses(min(1.0, error / total) if total > 0 else 0.0, MappingProxyType(by))
 

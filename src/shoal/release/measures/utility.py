@@ -1,9 +1,9 @@
-"""The units in which recoding schemes measure what is left of a table, for releases of every form.
+"""Measures of recoding schemes, for releases of every form.
 
-They look at the groups: how large they are, and how wide in each attribute. What a group publishes does not matter to
-them, but for two things that publish nothing: an attribute that is suppressed costs 1 in every record, as the top of a
-hierarchy does, and so does every attribute of a record that was removed with its cell. Removed records belong to the
-table that sizes and ranges of groups are measured against, and each costs C_DM the size of the table.
+They depend on the size of groups and on their width in each attribute, but not on what groups publish, with two
+exceptions: a suppressed attribute costs 1 in every record, as the top of a hierarchy does, and so does every attribute
+of a record that was removed with its cell. The sizes and ranges of groups are compared with those of the table that
+includes removed records, and each removed record adds the size of the table to C_DM.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ Array = np.ndarray[Any, Any]
 
 
 class Utility(NamedTuple):
-    """What is left, in the units of recoding schemes; all of them are costs, less is better.
+    """Measures of recoding schemes. All of them are costs: less is better.
 
     Attributes
     ----------
     discernability : int
-        C_DM: the sum of squared sizes of groups.
+        C_DM: the sum of squared group sizes.
     average_group_size : float
-        C_AVG: the average size of groups over k, at best 1.
+        C_AVG: the average group size divided by k; 1 is best.
     certainty_penalty : float or None
-        NCP for a record and an attribute, from 0 to 1 (GCP); attributes count by their importance.
+        NCP per record and attribute, from 0 to 1 (GCP), weighted by the importance of attributes.
     certainty_penalty_total : float or None
         Its sum over records and attributes.
     total_information_loss : float or None
-        Total-IL for a record and an attribute, from 0 to 1.
+        Total-IL per record and attribute, from 0 to 1.
     by_attribute : {name: float}
-        NCP of each attribute for a record.
+        NCP of each attribute, per record.
     left_out : names
-        Places, which have neither a range nor a hierarchy. None of the penalties is known if there is nothing else.
+        Places, which have neither a range nor a hierarchy. The penalties are None if there are no other attributes.
     """
 
     discernability: int
@@ -62,7 +62,7 @@ class Utility(NamedTuple):
 
 
 def utility_of(reads: Sequence[Read], blocks: Sequence[Block], k: int, cells: Cells | None = None) -> Utility:
-    """Return the units of the groups of records.
+    """Return the measures of the groups of a release.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def utility_of(reads: Sequence[Read], blocks: Sequence[Block], k: int, cells: Ce
     blocks : blocks of attributes with their groups; the sizes are those of all of them together
     k : int
     cells : Cells or None
-        Those of a strongly-safe release, which know what was removed.
+        The cells of a strongly-safe release, which include the removed records.
     """
     sizes = np.bincount(joint(blocks))
     removed = 0 if cells is None else cells.removed
@@ -79,11 +79,11 @@ def utility_of(reads: Sequence[Read], blocks: Sequence[Block], k: int, cells: Ce
     wide = {read.attribute.name: 1.0 for read in measured if read.attribute.representative == "suppression"}
     by, high = dict(wide), dict(wide)
     for block in blocks:
-        own = [r for r in measured if r.attribute.name in block.attributes and r.attribute.name not in wide]
-        for name, cost in _costs(certainty_penalty, own, block.labels, cells).items():
-            # Both units are the same for numbers.
+        in_block = [r for r in measured if r.attribute.name in block.attributes and r.attribute.name not in wide]
+        for name, cost in _costs(certainty_penalty, in_block, block.labels, cells).items():
+            # Both measures are the same for numbers.
             by[name] = high[name] = (cost + removed) / n
-        words = [read for read in own if read.attribute.kind in ("nominal", "boolean", "hierarchical")]
+        words = [read for read in in_block if read.attribute.kind in ("nominal", "boolean", "hierarchical")]
         for name, cost in _costs(total_information_loss, words, block.labels, cells).items():
             high[name] = (cost + removed) / n
     importance = {read.attribute.name: read.attribute.importance for read in measured}
@@ -100,12 +100,12 @@ def utility_of(reads: Sequence[Read], blocks: Sequence[Block], k: int, cells: Ce
 
 
 def _costs(unit: Any, reads: Sequence[Read], labels: Array, cells: Cells | None) -> dict[str, float]:
-    """Return what each attribute costs in one of the units, in all published records together."""
+    """Return the cost of each attribute in one of the measures, summed over all published records."""
     trees = {read.attribute.name: read.attribute.hierarchy for read in reads if read.attribute.hierarchy is not None}
     if cells is None or cells.rows is None:
         return _sums(unit, reads, labels, trees)
-    # Ranges, and numbers of values, are those of all records: the removed ones take part, each in a group of its own,
-    # in which it costs nothing. Trees are whole anyway.
+    # Ranges and numbers of values are those of all records: each removed record is in a group of its own, where it
+    # costs nothing. Hierarchies are complete anyway.
     by_tree = _sums(unit, [read for read in reads if read.attribute.name in trees], labels, trees)
     names = {read.attribute.name for read in reads} - set(trees)
     everybody = np.arange(len(labels), len(labels) + len(cells.everybody[0].values.missing))
@@ -121,7 +121,7 @@ def _sums(unit: Any, reads: Sequence[Read], labels: Array, trees: dict[str, Hier
 
 
 def _column(read: Read) -> Any:
-    """Return the values of an attribute as the measures read them: numbers, or words."""
+    """Return the values of an attribute as numbers or texts, as the measures take them."""
     import pyarrow as pa
 
     values = cast(Codes | Numbers, read.values)
@@ -129,7 +129,7 @@ def _column(read: Read) -> Any:
         codes = pa.array(values.codes.astype(np.int32), mask=values.missing)
         return pa.DictionaryArray.from_arrays(codes, pa.array(values.levels, pa.string()))
     numbers = values.values if isinstance(values, Numbers) else np.where(values.missing, np.nan, values.codes)
-    # Below 1 by a power of two, which rounds nothing: whole numbers of any size would be taken for identifiers.
+    # Scaled below 1 by a power of two, which is exact: large whole numbers would be taken for identifiers.
     return np.ldexp(numbers, -int(np.frexp(np.nanmax(np.abs(numbers), initial=0.0))[1]))
 
 
@@ -140,31 +140,33 @@ def _average(by: dict[str, float], importance: dict[str, float]) -> float | None
     return min(1.0, fsum(importance[name] * cost for name, cost in by.items()) / weight) if weight else 0.0
 
 
-def sentences(found: Utility, removed: int = 0) -> list[tuple[str, str, str]]:
-    """Return each unit with its figure and a sentence that says what it is."""
-    apart = f", without {' and '.join(found.left_out)}" if found.left_out else ""
+def sentences(utility: Utility, removed: int = 0) -> list[tuple[str, str, str]]:
+    """Return each measure with its value and a sentence that explains it."""
+    apart = f", without {' and '.join(utility.left_out)}" if utility.left_out else ""
     gone = "; a removed record counts as suppressed" if removed else ""
-    told = [
+    penalties = [
         (
             "NCP",
-            found.certainty_penalty,
+            utility.certainty_penalty,
             "Width of the groups: the share of the range, or of all values, that the group of a record covers, "
             f"averaged over the quasi-identifiers{apart}{gone}.",
         ),
         (
             "Total-IL",
-            found.total_information_loss,
+            utility.total_information_loss,
             "The same, but with a hierarchy it counts levels instead of values; without one, a value is lost if the "
             "group has several.",
         ),
     ]
-    shown = [(name, f"{100 * value:.1f}\N{NO-BREAK SPACE}%", words) for name, value, words in told if value is not None]
+    shown = [
+        (name, f"{100 * value:.1f}\N{NO-BREAK SPACE}%", words) for name, value, words in penalties if value is not None
+    ]
     sanction = ", plus the size of the table for each removed record" if removed else ""
-    shown.append(("C_AVG", f"{found.average_group_size:.2f}", "The average group size divided by k; 1 is best."))
+    shown.append(("C_AVG", f"{utility.average_group_size:.2f}", "The average group size divided by k; 1 is best."))
     shown.append(
         (
             "C_DM",
-            f"{found.discernability:,}",
+            f"{utility.discernability:,}",
             f"The sum of squared group sizes{sanction}; comparable for the same table and k only.",
         )
     )

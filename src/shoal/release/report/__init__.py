@@ -1,1 +1,1 @@
-"""The report: aggregates that may be shown, what is said about a release, and the page."""
+"""The report: the aggregates and facts that it shows, and the page."""

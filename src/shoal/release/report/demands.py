@@ -1,4 +1,4 @@
-"""What is said of the demands on a release: in a line, and in the report."""
+"""Describes the demands on a release, in a line and in the report."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 
-# Bars of a picture: values that are named at most, and parts of an order.
+# Largest number of named values in a drawing, and number of parts of an order.
 NAMED, PARTS = 12, 10
 
 
@@ -24,12 +24,12 @@ def demand_in_words(finding: Finding) -> str:
 
 
 def three_digits(measured: float) -> str:
-    """Return what was measured, with three digits."""
+    """Return a measured value with three digits."""
     return f"{measured:.3g}"
 
 
 def demand_facts(release: Release) -> tuple[DemandFacts, ...]:
-    """Return what the report says of each demand."""
+    """Return the facts of the report on each demand."""
     return tuple(_facts(finding, release) for finding in release.audit.models)
 
 
@@ -38,7 +38,7 @@ def _facts(finding: Finding, release: Release) -> DemandFacts:
         attribute=finding.attribute or "",
         short=finding.model.short,
         words=finding.model.explanation(finding.attribute or ""),
-        held=f"In the worst of {finding.groups:,} groups it is {three_digits(finding.held)}.",
+        held=f"In the worst of {finding.groups:,} groups, it is {three_digits(finding.held)}.",
         size=finding.worst_size,
         bars=_bars(finding, release.plan.k),
         ordered=finding.words is None,
@@ -46,16 +46,16 @@ def _facts(finding: Finding, release: Release) -> DemandFacts:
 
 
 def _bars(finding: Finding, k: int) -> tuple[tuple[str, float, float], ...]:
-    """Return label, share in the table and share in the worst group; what few records have is not named."""
+    """Return label, share in the table and share in the worst group; values of few records are not named."""
     if finding.shares is None:
         return ()
     (worst, missing_there), (whole, missing) = ((shares[:-1], float(shares[-1])) for shares in finding.shares)
     if finding.words is None:
-        # Tenths of the table: their borders would be values of somebody.
+        # Tenths of the table have no names, because their borders are values of the data.
         middle = (np.cumsum(whole) - whole / 2) / (whole.sum() or 1.0)
         part = np.minimum((PARTS * middle).astype(int), PARTS - 1)
-        here, there = (np.bincount(part, shares, PARTS) for shares in (whole, worst))
-        rows = [(f"{at + 1}", float(here[at]), float(there[at])) for at in range(PARTS) if here[at]]
+        in_table, in_worst = (np.bincount(part, shares, PARTS) for shares in (whole, worst))
+        rows = [(f"{at + 1}", float(in_table[at]), float(in_worst[at])) for at in range(PARTS) if in_table[at]]
     else:
         order = np.argsort(-worst, kind="stable")
         named = [at for at in order.tolist() if whole[at] * finding.rows >= k][:NAMED]

@@ -1,7 +1,7 @@
-"""The figures of a report: small SVG pictures whose colours are those of the page around them.
+"""The drawings of a report: small SVG images that use the colours of the page.
 
-They hold no script, no font and no reference. Colours are classes of templates/style.css, so that the
-figures follow the page into the dark and onto paper. Every text is escaped.
+They contain no scripts, fonts or references. Colours are classes of templates/style.css, so that drawings follow the
+page in dark mode and in print. All texts are escaped.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ _LEVELS = 20  # shades of a colour in a heat map
 Matrix = Sequence[Sequence[float | None]]
 
 
-# --- words for numbers ---
+# --- numbers as text ---
 
 
 def whole(count: float) -> str:
-    """Return a count with its thousands apart."""
+    """Return a count with thousands separators."""
     return f"{count:,.0f}"
 
 
@@ -56,7 +56,7 @@ def quantity(value: float | None, kind: str = "continuous", spread: float | None
 
 
 def tick(value: float, kind: str, spread: float) -> str:
-    """Return a value at an axis: shorter than a statistic."""
+    """Return the text of a value at an axis, which is shorter than that of a statistic."""
     if kind in ("date", "datetime") or not 1e-4 <= abs(value) < 1e9:
         return quantity(value, kind, spread) if value else "0"
     digits = 1 - math.floor(math.log10(spread)) if spread else 4
@@ -64,12 +64,12 @@ def tick(value: float, kind: str, spread: float) -> str:
 
 
 def signed(number: str) -> str:
-    """Return a written number with a minus sign in place of its hyphen."""
+    """Return the text of a number with a minus sign in place of the hyphen."""
     return number.replace("-", "−")
 
 
 def span(value: float | None, kind: str = "continuous") -> str:
-    """Return a standard deviation of an attribute: of dates it is a time."""
+    """Return the text of a standard deviation; for dates, it is a length of time."""
     if value is None or kind not in ("date", "datetime"):
         return quantity(value)
     days = value if kind == "date" else value / _DAY
@@ -99,9 +99,9 @@ def _text(x: float, y: float, words: object, css: str = "") -> str:
 
 
 def size_bars(sizes: Sizes) -> Markup:
-    """Draw how many groups have which size."""
+    """Draw the number of groups of each size."""
     width, height, base, top = 860.0, 220.0, 188.0, 22.0
-    # Few bars stay slim, and stand in the middle.
+    # If there are few bars, they stay narrow and are centred.
     step = min(64.0, width / len(sizes.bars))
     left = (width - step * len(sizes.bars)) / 2
     most = max(count for _, _, count in sizes.bars)
@@ -133,7 +133,7 @@ def groups_on_axes(axes: Axes, k: int) -> Markup:
     for x, y, size in axes.points:
         px = margin + (width - 2 * margin) * (x - x0) / (x1 - x0)
         py = height - margin - (height - 2 * margin) * (y - y0) / (y1 - y0)
-        # A line of no length with round ends is a dot, in a third of the letters of a circle.
+        # A line of length 0 with round ends is a dot, and takes a third of the characters of a circle.
         classes[min(2, 0 if size == k else 1 if size < 2 * k else 2)].append(f"M{px:.1f} {py:.1f}h0")
     zero_x = margin + (width - 2 * margin) * (0 - x0) / (x1 - x0)
     zero_y = height - margin - (height - 2 * margin) * (0 - y0) / (y1 - y0)
@@ -159,7 +159,7 @@ def histogram(drawn: Histogram) -> Markup:
     """Draw the original as an area and the release as a line over it."""
     width, height, base, top = 300.0, 128.0, 106.0, 6.0
     bins = len(drawn.after)
-    # The ends hold all that lies beyond them, and may stand out of the picture so that the rest can be seen.
+    # The end bins contain all values beyond them, and may be cut off so that the rest remains visible.
     inside = drawn.before[1:-1] if bins > 2 else drawn.before
     most = max(*inside, *drawn.after, 1)
     step = width / bins
@@ -190,7 +190,7 @@ def histogram(drawn: Histogram) -> Markup:
 
 
 def change_of(correlations: Correlations) -> Matrix:
-    """Return what was added to each correlation."""
+    """Return the change of each correlation."""
     return [
         [None if a is None or b is None else round(b - a, 2) for a, b in zip(before, after, strict=True)]
         for before, after in zip(correlations.before, correlations.after, strict=True)

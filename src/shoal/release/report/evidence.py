@@ -1,13 +1,13 @@
-"""What a report shows of the original and of the published values: aggregates, and none that gives a record away.
+"""The aggregates of original and published values that a report shows, none of which reveals a record.
 
-The originals are looked at through what was published:
+Original values are limited by what was published:
 
 * a number outside the range of the published ones (from the k-th smallest to the k-th largest, which for a release
   that is k-anonymous are the smallest and the largest) counts as the end of that range, in histograms, means,
-  standard deviations and correlations alike, so that no extreme value of a single record can be seen in any of them;
-* a count below k is shown as 0, a category with fewer than k records is not named, and where the counts that are
-  left out add up to less than k, the next smallest is left out with them, so that they cannot be found by subtraction;
-* means, standard deviations, distances and correlations are given only over at least 10 k records, means and
+  standard deviations and correlations alike, so that none of them reveals an extreme value of a single record;
+* a count below k is shown as 0, a category with fewer than k records is not named, and if the counts that are left
+  out add up to less than k, the next smallest is left out too, so that they cannot be found by subtraction;
+* means, standard deviations, distances and correlations are shown only for at least 10 k records, means and
   standard deviations to three significant digits of the standard deviation.
 """
 
@@ -50,15 +50,15 @@ Pair = tuple[float, float]
 _BINS = 30
 _NAMED = 12  # categories that are shown by name
 _TAIL = 0.005  # of the published values, at either end of a histogram, counted in its end bins ...
-_REACH = 6  # ... and what lies further from a quartile than this many times their distance
+_REACH = 6  # ... and values further from a quartile than this many times the distance of the quartiles
 _WHOLE = ("integer", "date")
 
 
 class Measured(NamedTuple):
     """A quasi-identifier before and after, row by row.
 
-    `after` is of the form of `before`, or, where words such as intervals or nodes of a hierarchy were published,
-    the codes of those.
+    `after` has the form of `before`, or contains the codes of texts if intervals or nodes of a hierarchy were
+    published.
     """
 
     name: str
@@ -73,7 +73,7 @@ class Histogram:
 
     name: str
     kind: str
-    edges: tuple[float, ...]  # one more than bins; () if nothing was published; equal if one value was
+    edges: tuple[float, ...]  # one more than bins; () if nothing was published; equal if one value was published
     before: tuple[int, ...]
     after: tuple[int, ...]
     missing: tuple[int, int]  # before, after
@@ -81,7 +81,7 @@ class Histogram:
 
 @dataclass(frozen=True)
 class Frequencies:
-    """Counts of categories. `before` is None where other words were published: intervals, nodes of a hierarchy."""
+    """Counts of categories. `before` is None if other texts were published: intervals, nodes of a hierarchy."""
 
     name: str
     kind: str
@@ -94,7 +94,7 @@ class Frequencies:
 
 @dataclass(frozen=True)
 class Figures:
-    """What an attribute's own statistics became; None: not given."""
+    """Statistics of an attribute before and after; None if not shown."""
 
     name: str
     kind: str
@@ -107,7 +107,7 @@ class Figures:
 
 @dataclass(frozen=True)
 class Evidence:
-    """Aggregates that may be printed."""
+    """Aggregates that a report may show."""
 
     n: int
     k: int
@@ -119,7 +119,7 @@ class Evidence:
 
 
 def gather_evidence(attributes: Sequence[Measured], *, labels: Array, k: int, X: Array | None = None) -> Evidence:
-    """Return what a report may show.
+    """Return the aggregates that a report may show.
 
     Parameters
     ----------
@@ -130,12 +130,12 @@ def gather_evidence(attributes: Sequence[Measured], *, labels: Array, k: int, X:
     k : int
         Counts below it are not shown.
     X : float64[n, d], optional
-        The coordinates that the groups were made on; without them the groups are not drawn.
+        The coordinates of the records; without them, the groups are not drawn.
 
     Returns
     -------
     Evidence
-        Equal for equal input; nothing is sampled but the groups that are drawn, always in the same way.
+        Equal for equal input: only the groups to draw are sampled, always in the same way.
     """
     sizes = np.bincount(labels)
     distributions: list[Histogram | Frequencies] = []
@@ -160,7 +160,7 @@ def gather_evidence(attributes: Sequence[Measured], *, labels: Array, k: int, X:
 
 
 def _parts(attribute: Measured) -> list[Measured]:
-    """Return the attribute; a place comes apart into latitude and longitude."""
+    """Return the attribute, or latitude and longitude for a place."""
     before, after = attribute.before, attribute.after
     if not isinstance(before, Places):
         return [attribute]
@@ -179,17 +179,17 @@ def _look(part: Measured, k: int) -> tuple[Histogram | Frequencies, Figures, Rel
         return _numbers(part, before.values, after.values, k)
     if isinstance(before, Codes) and isinstance(after, Codes):
         return _codes(part, before, after, k)
-    # Numbers that became words: how many had which value cannot be told in the words of the release.
+    # Numbers that became texts: the original cannot be counted by the texts of the release.
     counts = _counts(after) if isinstance(after, Codes) else {}
     frequencies = _frequencies(part, None, counts, int(after.missing.sum()), int(before.missing.sum()), k)
     return frequencies, Figures(part.name, part.kind), None
 
 
-# --- what must not be seen ---
+# --- suppression ---
 
 
 def _suppressed(counts: Array, k: int) -> Array:
-    """Return the counts with those below k set to 0, and one more if what is hidden would add up to less than k."""
+    """Return the counts with those below k set to 0, and one more if the hidden counts add up to less than k."""
     shown = np.where(counts < k, 0, counts)
     hidden = int((counts - shown).sum())
     if 0 < hidden < k and shown.any():
@@ -198,7 +198,7 @@ def _suppressed(counts: Array, k: int) -> Array:
 
 
 def _published_range(values: Array, k: int) -> Pair | None:
-    """Return the k-th smallest and the k-th largest of the present published values, None if there are fewer."""
+    """Return the k-th smallest and the k-th largest of the published values, None if there are fewer than k."""
     if len(values) < k:
         return None
     ends = np.partition(values, (k - 1, len(values) - k))
@@ -237,15 +237,15 @@ def _numbers(part: Measured, before: Array, after: Array, k: int) -> tuple[Histo
     histogram = Histogram(
         name, kind, tuple(edges.tolist()), tuple(counts[0][:-1]), tuple(counts[1][:-1]), (counts[0][-1], counts[1][-1])
     )
-    # A single published value clips all originals to itself, and says nothing about them.
-    told = [len(old) >= ENOUGH * k and bounds[0] < bounds[1], len(new) >= ENOUGH * k]
-    (a, b), (c, d) = (_moments(v) if good else (None, None) for v, good in zip((old, new), told, strict=True))
+    # A single published value clips all originals to itself, so their statistics are meaningless.
+    enough = [len(old) >= ENOUGH * k and bounds[0] < bounds[1], len(new) >= ENOUGH * k]
+    (a, b), (c, d) = (_moments(v) if good else (None, None) for v, good in zip((old, new), enough, strict=True))
     figures = Figures(name, kind, a, c, b, d)
     return histogram, figures, Related(name, before, after, bounds)
 
 
 def _edges(published: Array, bounds: Pair, whole: bool, bins: int) -> Array:
-    """Return the edges of the bins: few values in a long tail would leave the rest a single bar."""
+    """Return the edges of the bins, without long tails, which would squeeze the rest into a single bar."""
     low, high = bounds
     n = len(published)
     if n > 200:
@@ -254,7 +254,7 @@ def _edges(published: Array, bounds: Pair, whole: bool, bins: int) -> Array:
         near, first, third, far = (float(inner[place]) for place in places)
         if third > first:
             near, far = max(near, first - _REACH * (third - first)), min(far, third + _REACH * (third - first))
-        # Short tails stay as they are.
+        # Short tails are kept.
         low = near if near - low > 0.25 * (far - near) else low
         high = far if high - far > 0.25 * (far - near) else high
     if low == high:
@@ -266,7 +266,7 @@ def _edges(published: Array, bounds: Pair, whole: bool, bins: int) -> Array:
 
 
 def _binned(values: Array, edges: Array) -> Array:
-    """Count values in bins of equal width; what lies outside counts in the end bins."""
+    """Count values in bins of equal width; values outside count in the end bins."""
     bins = len(edges) - 1
     width = (edges[-1] - edges[0]) / bins
     if width == 0:
@@ -299,7 +299,7 @@ def _codes(part: Measured, before: Codes, after: Codes, k: int) -> tuple[Frequen
     relation = None
     if same_words and new and part.kind in ("ordinal", "boolean"):
         place = {level: i for i, level in enumerate(before.levels)}
-        # The last entry is where code -1 finds that a value is missing.
+        # Code -1, a missing value, refers to the last entry.
         ranks = np.array([place.get(level, 0) for level in after.levels] + [-1], dtype=np.float64)
         published = [place[level] for level in new]
         relation = Related(part.name, before.codes, ranks[after.codes], (min(published), max(published)))
@@ -316,7 +316,7 @@ def _frequencies(
 ) -> Frequencies:
     shown = [_named(counts or {}, gone, k) for counts, gone in ((old, gone_before), (new, gone_after))]
     order = {level: i for i, level in enumerate([*_levels(part.before), *_levels(part.after)])}
-    # By the published counts first: for many values the others would be a matter of luck.
+    # Take the most frequent categories.
     labels = sorted({*shown[0][0], *shown[1][0]}, key=lambda level: (-_most(level, shown), order[level]))[:_NAMED]
     if part.kind in ("ordinal", "boolean"):
         labels.sort(key=order.__getitem__)

@@ -1,4 +1,4 @@
-"""What the report says of a release, and the lines that reproduce it."""
+"""The facts that the report shows of a release, and the code that reproduces it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import shoal
 from shoal.options.option import arguments_of
 from shoal.options.table import PLAN
 from shoal.partitioning.registry import find, find_refinement
-from shoal.release.groups.cells import FORM, said_of
+from shoal.release.groups.cells import FORM, shown_count
 from shoal.release.manifest import versions
 from shoal.release.measures.utility import sentences
 from shoal.release.report.demands import demand_facts, demand_in_words, three_digits
@@ -35,8 +35,8 @@ RELEASES = {
 
 
 def facts_of(release: Release) -> Facts:
-    """Return what the report says."""
-    plan, found = release.plan, release.audit
+    """Return the facts that the report shows."""
+    plan, audit = release.plan, release.audit
     several = len(release.blocks) > 1
     source = release.source
     name = "a table" if source is None else source.name.rsplit("/", 1)[-1]
@@ -45,15 +45,15 @@ def facts_of(release: Release) -> Facts:
         created=release.created,
         version=shoal.__version__,
         n_in=release.rows_in,
-        n_out=found.rows,
+        n_out=audit.rows,
         k=plan.k,
-        k_held=found.k,
-        n_groups=found.classes,
+        k_held=audit.k,
+        n_groups=audit.classes,
         method=" / ".join(dict.fromkeys(block.method for block in release.blocks)),
         why=release.blocks[0].why,
         columns=_columns(release),
         checks=_checks(release),
-        k_units=found.k_units,
+        k_units=audit.k_units,
         unit=plan.unit,
         k_blocks=plan.k if several else None,
         loss=release.loss,
@@ -74,7 +74,7 @@ def facts_of(release: Release) -> Facts:
         python=python_lines(plan, name if source is not None else None),
         command=command_line(plan, name) if source is not None else "",
         source=_file(source, release.rows_in),
-        output=_file(release.written, found.rows),
+        output=_file(release.written, audit.rows),
         timings=tuple(release.timings.items()),
         versions=tuple(versions().items()),
         evidence=release.evidence,
@@ -112,49 +112,49 @@ def _columns(release: Release) -> tuple[ColumnFacts, ...]:
 
 
 def _checks(release: Release) -> tuple[Check, ...]:
-    found, plan = release.audit, release.plan
+    audit, plan = release.audit, release.plan
     where = "on the file, read again from the disk" if release.written is not None else "on the table to be published"
     checks = []
     if len(release.blocks) == 1:
-        words = f"{found.classes} groups of equal rows, the smallest with {found.k}, counted {where}"
-        checks.append(Check(f"Every record equals at least {plan.k - 1} others", found.k >= plan.k, words))
-        if found.k_units is not None:
-            words = f"at least {found.k_units} units in each group of equal rows"
+        words = f"{audit.classes} groups of equal rows, the smallest with {audit.k}, counted {where}"
+        checks.append(Check(f"Every record equals at least {plan.k - 1} others", audit.k >= plan.k, words))
+        if audit.k_units is not None:
+            words = f"at least {audit.k_units} units in each group of equal rows"
             checks.append(
-                Check(f"The records of a group belong to at least {plan.k} units", found.k_units >= plan.k, words)
+                Check(f"The records of a group belong to at least {plan.k} units", audit.k_units >= plan.k, words)
             )
     else:
         for block in release.blocks:
             words = f"counted {where}"
             checks.append(Check(f"k = {plan.k} within {', '.join(block.columns)}", True, words))
-    for finding in found.models:
+    for finding in audit.models:
         words = f"{three_digits(finding.held)} in the worst of {finding.groups} groups, counted {where}"
         checks.append(Check(f"{demand_in_words(finding)} in every group", bool(finding), words))
-    gone = [column.name for column in release.columns if column.role in ("identifier", "unit")]
-    if gone:
-        checks.append(Check("Identifiers are not in the release", True, f"left out: {', '.join(gone)}"))
+    dropped = [column.name for column in release.columns if column.role in ("identifier", "unit")]
+    if dropped:
+        checks.append(Check("Identifiers are not in the release", True, f"left out: {', '.join(dropped)}"))
     if release.written is not None and release.written.sha256:
         checks.append(Check("The file was read again and equals the release", True))
     return tuple(checks)
 
 
 def _dropped(release: Release) -> tuple[str, ...]:
-    told = []
+    reasons = []
     if release.rows_dropped:
-        # A small number of rows would tell that few people have a gap.
+        # A small number of rows would reveal that few people have missing values.
         count = release.rows_dropped
-        said = str(count) if count >= release.plan.k else f"fewer than {release.plan.k}"
-        told.append(f"{said} rows with a missing quasi-identifier were dropped.")
+        shown = str(count) if count >= release.plan.k else f"fewer than {release.plan.k}"
+        reasons.append(f"{shown} rows with a missing quasi-identifier were dropped.")
     if release.rows_removed:
-        told.append(
-            f"{said_of(release.rows_removed, release.plan.k)} records were removed, because their cells have fewer "
+        reasons.append(
+            f"{shown_count(release.rows_removed, release.plan.k)} records were removed, because their cells have fewer "
             f"than {release.plan.k} records."
         )
-    return tuple(told)
+    return tuple(reasons)
 
 
 def _removed(release: Release) -> str:
-    """Return what removed records mean for the loss; few of them are not counted."""
+    """Return a sentence on the share of removed records; a small number is not shown."""
     count, rest = release.rows_removed, release.audit.rows
     if not count:
         return ""
@@ -187,7 +187,7 @@ def _notes(release: Release) -> tuple[str, ...]:
 
 
 def by_the_clock(plan: Plan) -> bool:
-    """Return whether the clock may have ended a search, so that the same plan may give other groups."""
+    """Return whether the clock may have stopped a search, so that the same plan may give other groups."""
     refined = plan.refine is not None and find_refinement(plan.refine).timed
     if plan.method == "auto":
         return refined or plan.time_limit is not None
@@ -196,8 +196,8 @@ def by_the_clock(plan: Plan) -> bool:
 
 
 def python_lines(plan: Plan, name: str | None) -> str:
-    """Return the Python lines that make this release."""
-    said = plan.job()
+    """Return the Python code that makes this release."""
+    fields = plan.job()
     lines = ["import shoal", ""]
     if name is None:
         lines.append("release = shoal.anonymize(")
@@ -205,14 +205,14 @@ def python_lines(plan: Plan, name: str | None) -> str:
     else:
         lines.append("release = shoal.anonymize_file(")
         lines.append(f"    {name!r},")
-    lines += [f"    {field}={value!r}," for field, value in said.items()]
+    lines += [f"    {field}={value!r}," for field, value in fields.items()]
     return "\n".join([*lines, ")"])
 
 
 def command_line(plan: Plan, name: str) -> str:
-    """Return the command that makes this release; what has no option of its own is left to a job file."""
-    said = plan.job()
-    words = arguments_of({field: value for field, value in said.items() if field != "k"}, PLAN)
+    """Return the command that makes this release, with a job file if options do not suffice."""
+    fields = plan.job()
+    words = arguments_of({field: value for field, value in fields.items() if field != "k"}, PLAN)
     if words is None:
         return f"shoal anonymize {shlex.quote(name)} --job job.yaml -o release.csv"
     return shlex.join(["shoal", "anonymize", name, "-k", str(plan.k), "-o", "release.csv", *words])

@@ -1,4 +1,4 @@
-"""How far a release is from the best possible at most, in words."""
+"""Describes how far a release is from the best possible."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TOO_LARGE = "unknown: the table is too large to compute a bound in the time allo
 
 
 def in_short(release: Release) -> str:
-    """Return how far from the best possible a release is, in a few words; nothing if nobody asked."""
+    """Return how far a release is from the best possible, in a few words; an empty text if the plan has no bound."""
     gap = release.gap
     if release.plan.bound == "none":
         return ""
@@ -25,12 +25,12 @@ def in_short(release: Release) -> str:
 
 
 def rough(release: Release) -> bool:
-    """Return whether a better bound is likely to be had."""
+    """Return whether a better bound is likely to exist."""
     return release.plan.bound == "quick" and release.gap is not None and release.gap > 0
 
 
 def in_full(release: Release) -> str:
-    """Return the same in sentences, with what it means."""
+    """Return how far a release is from the best possible, in sentences."""
     plan, gap, bound = release.plan, release.gap, release.lower_bound
     if plan.bound == "none":
         return ""
@@ -59,7 +59,7 @@ def in_full(release: Release) -> str:
 
 
 def at_most(fraction: float) -> str:
-    """Return a fraction in per cent with three digits, rounded up, at most three of them decimal."""
+    """Return a fraction in per cent, rounded up, with three digits and at most three decimal places."""
     percent = 100 * fraction
     digits = min(3, max(0, 2 - floor(log10(percent)))) if percent > 0 else 0
     rounded = ceil(percent * 10**digits - 1e-6) / 10**digits

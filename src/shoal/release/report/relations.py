@@ -1,4 +1,4 @@
-"""How groups and attributes lie to each other: sizes of groups, correlations, principal axes.
+"""Group sizes, correlations of attributes, and groups on principal axes.
 
 See :mod:`shoal.release.report.evidence` for what these may show of the originals.
 """
@@ -25,7 +25,7 @@ _CHUNK = 65_536
 
 @dataclass(frozen=True)
 class Sizes:
-    """How many groups have which number of records."""
+    """The number of groups of each size."""
 
     groups: int
     smallest: int
@@ -36,7 +36,7 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Correlations:
-    """Pearson's correlations over the records that have both values, to two decimals; None: not given."""
+    """Pearson's correlations over the records that have both values, to two decimals; None if not shown."""
 
     names: tuple[str, ...]
     before: tuple[tuple[float | None, ...], ...]
@@ -45,7 +45,7 @@ class Correlations:
 
 @dataclass(frozen=True)
 class Axes:
-    """Means of groups on the first two principal axes of the coordinates that the groups were made on."""
+    """Means of groups on the first two principal axes of the coordinates."""
 
     points: tuple[tuple[float, float, int], ...]  # on axis 1, on axis 2, number of records
     groups: int  # of which at most 3000 are drawn
@@ -62,7 +62,7 @@ class Related(NamedTuple):
 
 
 def correlations_of(related: list[Related], k: int) -> Correlations:
-    """Return the correlations of every two of the attributes, before and after."""
+    """Return the correlations of all pairs of attributes, before and after."""
     before = _matrix([(one.before, one) for one in related], k)
     after = _matrix([(one.after, one) for one in related], k)
     return Correlations(tuple(one.name for one in related), before, after)
@@ -81,7 +81,7 @@ def _matrix(columns: list[tuple[Array, Related]], k: int) -> tuple[tuple[float |
         second += (values * values) @ present.T
         product += values @ values.T
     spread = n * second - first * first
-    # The scaled values lie in [-1, 1]: what is left below this is rounding.
+    # The scaled values are in [-1, 1]: a smaller spread is a rounding error.
     spread = np.where((spread > 1e-12 * n * n) & (n >= ENOUGH * k), spread, np.nan)
     table = np.clip((n * product - first * first.T) / np.sqrt(spread * spread.T), -1.0, 1.0).round(2) + 0.0
     return tuple(tuple(None if math.isnan(r) else r for r in row) for row in table.tolist())
@@ -95,24 +95,24 @@ def _scaled(values: Array, one: Related) -> Array:
 
 
 def sizes_of(sizes: Array) -> Sizes:
-    """Return how often each size of a group occurs, in at most 30 classes."""
-    found, counts = np.unique(sizes, return_counts=True)
-    if len(found) <= _BARS:
-        bars = tuple((size, size, count) for size, count in zip(found.tolist(), counts.tolist(), strict=True))
+    """Return how often each group size occurs, in at most 30 classes."""
+    distinct, counts = np.unique(sizes, return_counts=True)
+    if len(distinct) <= _BARS:
+        bars = tuple((size, size, count) for size, count in zip(distinct.tolist(), counts.tolist(), strict=True))
     else:
-        step = math.ceil((int(found[-1]) - int(found[0]) + 1) / _BARS)
-        place = (found - found[0]) // step
+        step = math.ceil((int(distinct[-1]) - int(distinct[0]) + 1) / _BARS)
+        place = (distinct - distinct[0]) // step
         total = np.bincount(place, weights=counts).astype(np.int64).tolist()
-        starts = [int(found[0]) + step * i for i in range(len(total))]
+        starts = [int(distinct[0]) + step * i for i in range(len(total))]
         bars = tuple((start, start + step - 1, count) for start, count in zip(starts, total, strict=True))
-    return Sizes(len(sizes), int(found[0]), float(np.median(sizes)), int(found[-1]), bars)
+    return Sizes(len(sizes), int(distinct[0]), float(np.median(sizes)), int(distinct[-1]), bars)
 
 
 def axes_of(X: Array, labels: Array, sizes: Array, k: int) -> Axes | None:
     """Return the groups of at least k records on the principal axes, at most 3000 of them, always the same.
 
-    Coordinates beyond the k-th smallest and the k-th largest of a fixed sample count as these, so that a record
-    which is alone far out is not seen to be there: its group stays in the picture of the others.
+    Coordinates are clipped to the k-th smallest and the k-th largest of a fixed sample, so that a single record far
+    away from all others cannot be seen: its group is drawn among the others.
     """
     drawn = np.flatnonzero(sizes >= k)
     groups = len(drawn)
@@ -148,7 +148,7 @@ def _principal(centred: Array) -> tuple[Array, Pair]:
         if total == 0 or values[-1 - a] <= 1e-12 * values[-1]:
             break
         axis = centred.T @ vectors[:, -1 - a] if wide else vectors[:, -1 - a]
-        # Either direction is right; this one is always the same.
+        # Both directions are valid; choose the same one every time.
         axis = axis * math.copysign(1.0, axis[np.abs(axis).argmax()]) / np.linalg.norm(axis)
         axes[:, a] = axis
         shares[a] = round(float(values[-1 - a]) / total, 3)

@@ -1,7 +1,7 @@
-"""The report: one HTML file that says what was done to a table, why it is safe, and what it cost.
+"""The report: one HTML file that shows what was done to a table, why it is safe, and what was lost.
 
-:func:`render` knows nothing of tables, plans or releases: it is given :class:`Facts`, which are plain values,
-and gives back text. Nothing in it needs a network, a script or a font.
+:func:`render` takes :class:`Facts`, which are plain values, and returns text; it does not depend on tables, plans or
+releases. The report needs no network, scripts or fonts.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["Check", "ColumnFacts", "DemandFacts", "Facts", "File", "render"]
 
 @dataclass(frozen=True)
 class ColumnFacts:
-    """A column of the table that came in, and what became of it."""
+    """A column of the input, and how it was published."""
 
     name: str
     role: str  # "identifier" "quasi-identifier" "sensitive" "other" "weight" "unit" "stratum"
@@ -44,7 +44,7 @@ class Check:
 
 @dataclass(frozen=True)
 class File:
-    """What was read or written."""
+    """A file that was read or written."""
 
     name: str
     rows: int | None = None
@@ -53,12 +53,12 @@ class File:
 
 @dataclass(frozen=True)
 class DemandFacts:
-    """A demand on a sensitive attribute, what holds of it, and the group that is nearest to falling short."""
+    """A demand on a sensitive attribute, what holds, and the worst group."""
 
     attribute: str
     short: str  # such as "l = 3 (distinct)"
-    words: str  # what it means, a paragraph
-    held: str  # what was found
+    words: str  # what it ensures, a paragraph
+    held: str  # what holds, a sentence
     size: int = 0  # records of the worst group
     bars: tuple[tuple[str, float, float], ...] = ()  # value; table and worst group, as parts of the longest bar
     ordered: bool = False  # whether the bars are parts of an order, lowest first
@@ -66,7 +66,7 @@ class DemandFacts:
 
 @dataclass(frozen=True)
 class Facts:
-    """All that a report says. No cell value belongs in here, published or not."""
+    """The content of a report. It must not contain values of the table, published or not."""
 
     title: str
     created: str  # an ISO time
@@ -78,17 +78,17 @@ class Facts:
     n_groups: int
     method: str
     columns: tuple[ColumnFacts, ...]
-    checks: tuple[Check, ...]  # of the audit; none: it has not been run
+    checks: tuple[Check, ...]  # of the audit; empty if it has not been run
     why: str = ""  # why this method was chosen, without a full stop
-    k_units: int | None = None  # the same by distinct units, where they were counted
+    k_units: int | None = None  # the same by distinct units, if they were counted
     unit: str | None = None  # the name of their column
-    k_blocks: int | None = None  # what holds within each block of attributes, if they were grouped in blocks
+    k_blocks: int | None = None  # what holds within each block of attributes, if there are several
     loss: float | None = None  # SSE / SST, 0 to 1
     gap: str = ""  # how far from the best possible, in a few words
     nearness: str = ""  # the same in sentences
     loss_by_attribute: tuple[tuple[str, float], ...] = ()
-    utility: tuple[tuple[str, str, str], ...] = ()  # units of recoding schemes: name, figure, what it says
-    by_cells: bool = False  # whether records were put together by cells that do not depend on the data
+    utility: tuple[tuple[str, str, str], ...] = ()  # measures of recoding schemes: name, value, explanation
+    by_cells: bool = False  # whether records were grouped by cells that do not depend on the data
     removed: str = ""  # the share of the records that were removed with their cells, a sentence
     dropped: tuple[str, ...] = ()  # sentences: which rows and columns were left out, and why
     demands: tuple[DemandFacts, ...] = ()  # on sensitive attributes
@@ -96,7 +96,7 @@ class Facts:
     missing: tuple[tuple[str, int], ...] = ()  # the number of missing values of columns that have some
     notes: tuple[str, ...] = ()  # sentences on strata, units, weights, blocks, shuffling
     warnings: tuple[str, ...] = ()  # what weakens the protection
-    by_clock: bool = False  # whether the clock may have ended a search
+    by_clock: bool = False  # whether the clock may have stopped a search
     plan: str = ""  # YAML
     python: str = ""
     command: str = ""
@@ -120,12 +120,12 @@ def render(facts: Facts) -> str:
     Parameters
     ----------
     facts : Facts
-        What the report says.
+        The content of the report.
 
     Returns
     -------
     str
-        The same facts give the same text.
+        HTML; equal facts give equal text.
     """
     evidence = facts.evidence
     return (
@@ -202,13 +202,13 @@ def _verdict(facts: Facts) -> _Verdict:
 
 
 def _without_demand(facts: Facts) -> list[str]:
-    """Return the sensitive columns that nothing is demanded of."""
+    """Return the sensitive columns without demands."""
     demanded = {demand.attribute for demand in facts.demands}
     return [c.name for c in facts.columns if c.role == "sensitive" and c.published and c.name not in demanded]
 
 
 def _attributes(evidence: Evidence | None) -> list[dict[str, object]]:
-    """Return what the small pictures of distributions need."""
+    """Return the data of the drawings of distributions."""
     if evidence is None:
         return []
     shown: list[dict[str, object]] = []
@@ -223,7 +223,7 @@ def _attributes(evidence: Evidence | None) -> list[dict[str, object]]:
 
 
 def _rows(drawn: Frequencies) -> list[tuple[str, float | None, float, str]]:
-    """Return label, shares of the longest bar before and after, and a class, for each bar."""
+    """Return for each bar: label, lengths before and after as shares of the longest bar, and CSS class."""
     before = drawn.before
     rows = [(label, None if before is None else before[i], drawn.after[i], "") for i, label in enumerate(drawn.labels)]
     if any(drawn.pooled):
@@ -235,7 +235,7 @@ def _rows(drawn: Frequencies) -> list[tuple[str, float | None, float, str]]:
 
 
 def _moved(evidence: Evidence | None) -> dict[str, object] | None:
-    """Return how far correlations moved: on average, and the pairs that moved most."""
+    """Return how much correlations changed, on average and for the pairs with the largest changes."""
     if evidence is None or evidence.correlations is None:
         return None
     table = evidence.correlations
@@ -276,7 +276,7 @@ def _seconds(seconds: float) -> str:
 
 
 def _names(names: Sequence[str], most: int = 12) -> str:
-    """Return names as a list in a sentence."""
+    """Return names as an enumeration in a sentence."""
     if len(names) > most:
         return f"{', '.join(names[:most])} and {len(names) - most} more"
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
