@@ -11,15 +11,15 @@ exact, ties go to the lowest row and to the first group.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
+from shoal.arrays import Array
 from shoal.kernels.groups import by_first_appearance, cost_of, join, mean_of
 from shoal.kernels.sums import add_exactly
 
-Array = np.ndarray[Any, Any]
 MOST_ROUNDS = 30
 
 

@@ -20,7 +20,8 @@ import numpy as np
 import shoal
 from benchmarks import brute, published
 from benchmarks.pages import PAGES, Table, origin, publish
-from benchmarks.timing import MIB, Array, clock, in_fresh_process, show, slope
+from benchmarks.timing import MIB, clock, in_fresh_process, show, slope
+from shoal.arrays import Array
 from shoal.datasets import load
 from shoal.estimator import standardized
 

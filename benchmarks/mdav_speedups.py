@@ -18,7 +18,8 @@ import shoal
 from benchmarks import scans
 from benchmarks.pages import Table, publish
 from benchmarks.scans import BLOCK, scan
-from benchmarks.timing import Array, clock, gaussian, show
+from benchmarks.timing import clock, gaussian, show
+from shoal.arrays import Array
 from shoal.datasets import load
 from shoal.estimator import standardized
 from shoal.kernels.jit import kernel

@@ -18,7 +18,8 @@ import numpy as np
 
 import shoal
 from benchmarks.pages import Table, publish
-from benchmarks.timing import Array, clock, show
+from benchmarks.timing import clock, show
+from shoal.arrays import Array
 from shoal.estimator import standardized
 from shoal.partitioning.enforcement import WAYS, enforce
 from shoal.partitioning.repair import repair

@@ -18,8 +18,6 @@ from benchmarks.pages import write
 from shoal.partitioning.exact import exact
 from shoal.partitioning.pool import squared_error
 
-Array = np.ndarray[Any, Any]
-
 RECORDS = 11
 EQUAL = 1 + 1e-9
 

@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 
 import shoal
+from shoal.arrays import Array
 from shoal.datasets import collection, load, sim_c, sim_u
 from shoal.estimator import standardized
 
-Array = np.ndarray[Any, Any]
 FIGURES = Path(__file__).with_name("published.csv")
 BEST = {"gamma": "best"}
 

@@ -25,7 +25,8 @@ import shoal
 from benchmarks.engine import correlated, figure
 from benchmarks.pages import PAGES, Table, origin, publish
 from benchmarks.published import best_printed, cells, table
-from benchmarks.timing import Array, show
+from benchmarks.timing import show
+from shoal.arrays import Array
 from shoal.progress import Standing
 
 RECORDS = Path(__file__).with_name("records.json")

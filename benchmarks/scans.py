@@ -18,10 +18,11 @@ measured exactly. The result is what a plain loop in double precision gives, tie
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.kernels.jit import kernel
 from shoal.kernels.search import into_order, offer
 from shoal.kernels.sums import add_at_length, square_distance
@@ -29,8 +30,6 @@ from shoal.kernels.sums import add_at_length, square_distance
 BLOCK = 128
 UNIT = {np.dtype(np.float32): 2.0**-24, np.dtype(np.float64): 2.0**-53}
 TINY = {np.dtype(np.float32): 2.0**-120, np.dtype(np.float64): 2.0**-1000}
-
-Array = np.ndarray[Any, Any]
 
 
 class Points(NamedTuple):

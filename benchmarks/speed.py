@@ -13,7 +13,8 @@ import numpy as np
 
 import shoal
 from benchmarks.pages import ROOT, Table, publish
-from benchmarks.timing import MIB, Array, clock, gaussian, in_fresh_process, show, slope, steady
+from benchmarks.timing import MIB, clock, gaussian, in_fresh_process, show, slope, steady
+from shoal.arrays import Array
 from shoal.datasets import load
 from shoal.estimator import standardized
 

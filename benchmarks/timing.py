@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.pages import ROOT
+from shoal.arrays import Array
 
-Array = np.ndarray[Any, Any]
 MIB = 2**20
 
 

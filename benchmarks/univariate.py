@@ -13,7 +13,8 @@ import numpy as np
 
 import shoal
 from benchmarks.pages import Table, publish
-from benchmarks.timing import MIB, Array, clock, in_fresh_process, show
+from benchmarks.timing import MIB, clock, in_fresh_process, show
+from shoal.arrays import Array
 from shoal.partitioning.pool import squared_error
 
 Method = Callable[[Array, int], Array]

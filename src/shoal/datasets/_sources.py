@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 __all__ = ["DATASETS", "Dataset", "WrongContentError", "by_header", "by_position", "content_hash", "verified"]
 
-Array = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 
 class WrongContentError(Exception):
@@ -55,16 +55,16 @@ class Dataset(NamedTuple):
     columns: tuple[str, ...]
     sha256: str
     urls: tuple[str, ...]
-    parse: Callable[[Sequence[str], tuple[str, ...]], Array]
+    parse: Callable[[Sequence[str], tuple[str, ...]], Floats]
     licence: str = "not stated at the source"
 
 
-def content_hash(data: Array) -> str:
+def content_hash(data: Floats) -> str:
     """Return the SHA-256 of the values of `data`, shape (n, d), row by row as little-endian float64."""
     return hashlib.sha256(np.ascontiguousarray(data, dtype="<f8").tobytes()).hexdigest()
 
 
-def verified(data: Array, dataset: Dataset) -> Array:
+def verified(data: Floats, dataset: Dataset) -> Floats:
     """Return `data` if it equals the table of `dataset` bit by bit, else raise WrongContentError."""
     shape = (dataset.n, len(dataset.columns))
     if data.shape != shape:
@@ -74,7 +74,7 @@ def verified(data: Array, dataset: Dataset) -> Array:
     return data
 
 
-def by_header(texts: Sequence[str], columns: tuple[str, ...]) -> Array:
+def by_header(texts: Sequence[str], columns: tuple[str, ...]) -> Floats:
     """Read the named columns of one CSV text with a header line, shape (n, d)."""
     # splitlines also splits at bare carriage returns, which end the lines of some public files.
     rows = csv.reader(texts[0].splitlines())
@@ -96,7 +96,7 @@ def by_position(
     positions: tuple[int, ...],
     width: int,
     separator: str | None = ",",
-) -> Array:
+) -> Floats:
     """Read the fields at `positions` of all lines with `width` fields, shape (n, d).
 
     Lines that are not records (comments, headers, blank lines) have another number of fields, or no numbers
@@ -113,7 +113,7 @@ def by_position(
     return _numbers(rows, len(columns))
 
 
-def _cloud(texts: Sequence[str], columns: tuple[str, ...], *, second: bool) -> Array:
+def _cloud(texts: Sequence[str], columns: tuple[str, ...], *, second: bool) -> Floats:
     """Read one of the two tables that share the Cloud file, with a marker between them."""
     before, marker, after = texts[0].partition("CLOUD COVER DB #2")
     if not marker:
@@ -130,7 +130,7 @@ def _is_number(field: str) -> bool:
     return True
 
 
-def _numbers(rows: list[list[str]], d: int) -> Array:
+def _numbers(rows: list[list[str]], d: int) -> Floats:
     try:
         return np.array(rows, dtype=np.float64).reshape(len(rows), d)
     except ValueError:

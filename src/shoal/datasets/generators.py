@@ -19,7 +19,7 @@ from shoal.errors import OptionError
 __all__ = ["collection", "correlated_gaussian", "sim_c", "sim_u", "skewed"]
 
 RandomState = int | np.random.Generator | None
-Array = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 _HALF_SIDE = 10_000.0  # both papers draw from [-10000, 10000]^d ...
 _SPREAD = 50.0  # ... and SimC's groups from [-50, 50]^d around their centre
@@ -29,7 +29,7 @@ _MEMBERS = (3, 20)  # both ends included
 _LARGEST_SIGMA = 50.0
 
 
-def sim_u(random_state: RandomState = None, *, n: int = 1000, d: int = 10) -> Array:
+def sim_u(random_state: RandomState = None, *, n: int = 1000, d: int = 10) -> Floats:
     """Draw a SimU table: records uniform on the cube [-10000, 10000]^d.
 
     Parameters
@@ -65,7 +65,7 @@ def sim_c(
     *,
     d: int = 10,
     noise: Literal["inclusive", "third"] = "inclusive",
-) -> Array:
+) -> Floats:
     """Draw a SimC table: 100 tight groups of 4 to 21 records, and noise between them.
 
     A hundred centres are uniform on [-10000, 10000]^d. Each gets 3 to 20 further records: its own position plus
@@ -116,7 +116,7 @@ def sim_c(
     return np.concatenate([centres, members, _uniform(generator, extra, d, _HALF_SIDE)])
 
 
-def correlated_gaussian(n: int, d: int, *, correlation: float = 0.5, random_state: RandomState = None) -> Array:
+def correlated_gaussian(n: int, d: int, *, correlation: float = 0.5, random_state: RandomState = None) -> Floats:
     """Draw standard normal attributes with the same correlation between any two.
 
     Parameters
@@ -143,7 +143,7 @@ def correlated_gaussian(n: int, d: int, *, correlation: float = 0.5, random_stat
     return _one_factor(_generator("correlated_gaussian", random_state), n, d, correlation)
 
 
-def skewed(n: int, d: int, *, sigma: float = 1.0, correlation: float = 0.0, random_state: RandomState = None) -> Array:
+def skewed(n: int, d: int, *, sigma: float = 1.0, correlation: float = 0.0, random_state: RandomState = None) -> Floats:
     """Draw heavy-tailed positive attributes, such as incomes, turnovers and company sizes.
 
     Parameters
@@ -172,8 +172,8 @@ def skewed(n: int, d: int, *, sigma: float = 1.0, correlation: float = 0.0, rand
 
 
 def collection(
-    generate: Callable[..., Array], random_state: RandomState = None, *, count: int = 25, **options: object
-) -> list[Array]:
+    generate: Callable[..., Floats], random_state: RandomState = None, *, count: int = 25, **options: object
+) -> list[Floats]:
     """Draw several independent tables from one seed, as both papers do with SimU and SimC.
 
     Parameters
@@ -201,11 +201,11 @@ def collection(
     return [generate(random_state=child, **options) for child in children]
 
 
-def _uniform(generator: np.random.Generator, n: int, d: int, half_side: float) -> Array:
+def _uniform(generator: np.random.Generator, n: int, d: int, half_side: float) -> Floats:
     return generator.uniform(-half_side, half_side, size=(n, d))
 
 
-def _one_factor(generator: np.random.Generator, n: int, d: int, correlation: float) -> Array:
+def _one_factor(generator: np.random.Generator, n: int, d: int, correlation: float) -> Floats:
     factor = generator.standard_normal((n, 1))
     own = generator.standard_normal((n, d))
     return math.sqrt(correlation) * factor + math.sqrt(1.0 - correlation) * own

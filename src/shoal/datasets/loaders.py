@@ -21,7 +21,7 @@ import os
 import zlib
 from pathlib import Path
 
-from shoal.datasets._sources import DATASETS, Array, Dataset, WrongContentError, by_header, verified
+from shoal.datasets._sources import DATASETS, Dataset, Floats, WrongContentError, by_header, verified
 from shoal.datasets._transfer import LARGEST, TransferError, fetch, write_whole
 from shoal.datasets.tables import Table
 from shoal.errors import DatasetNotFoundError, OptionError, near_names
@@ -111,7 +111,7 @@ def _dataset(name: object) -> Dataset:
     )
 
 
-def _table(name: str, dataset: Dataset, data: Array) -> Table:
+def _table(name: str, dataset: Dataset, data: Floats) -> Table:
     return Table(name, dataset.columns, data, dataset.columns, dataset.title)
 
 
@@ -144,7 +144,7 @@ def _cache_folder() -> Path:
     return Path(root).expanduser() / "shoal"
 
 
-def _read(name: str, dataset: Dataset, path: Path) -> Array:
+def _read(name: str, dataset: Dataset, path: Path) -> Floats:
     try:
         with gzip.open(path) as file:
             # With a limit, because a few bytes of gzip can expand to any amount of memory.
@@ -164,7 +164,7 @@ def _read(name: str, dataset: Dataset, path: Path) -> Array:
     )
 
 
-def _fetched(name: str, dataset: Dataset) -> Array:
+def _fetched(name: str, dataset: Dataset) -> Floats:
     log.info("fetching the table %r: %s; licence: %s", name, dataset.title, dataset.licence)
     try:
         texts = [_text(_logged(url, fetch(url))) for url in dataset.urls]
@@ -183,7 +183,7 @@ def _logged(url: str, content: bytes) -> bytes:
     return content
 
 
-def _keep(name: str, dataset: Dataset, data: Array, folder: Path) -> None:
+def _keep(name: str, dataset: Dataset, data: Floats, folder: Path) -> None:
     lines = io.StringIO()
     writer = csv.writer(lines, lineterminator="\n")
     writer.writerow(dataset.columns)

@@ -11,13 +11,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from shoal.arrays import Array
 from shoal.datasets.generators import RandomState, _generator, _integer
 
 __all__ = ["EDUCATION", "survey"]
-
-Array = NDArray[Any]
 
 # The levels of column 'education', from least to most.
 EDUCATION = ("primary", "lower secondary", "upper secondary", "bachelor", "master", "doctorate")

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.kernels.index import (
     AXIS,
     BUILT,
@@ -32,8 +33,6 @@ from shoal.kernels.index import (
 )
 from shoal.kernels.jit import inner, kernel
 from shoal.kernels.sums import add_all
-
-Array = np.ndarray[Any, Any]
 
 # Up to so many columns, points are rotated to principal axes.
 MOST_ROTATED = 256

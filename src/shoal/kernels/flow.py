@@ -14,13 +14,12 @@ its cost depends on the neighbourhood and not on n; with prices from a similar p
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.kernels.jit import inner, kernel
-
-Array = np.ndarray[Any, Any]
 
 
 class Arcs(NamedTuple):

@@ -5,17 +5,16 @@ A run is cut into calls of some thousand groups, between which progress is told 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.kernels.groups import join
 from shoal.kernels.index import PRESENT, take_out
 from shoal.kernels.jit import inner, kernel
 from shoal.kernels.search import after, furthest, into_order, nearest_of, nearest_one, search_near
 from shoal.kernels.sums import add_at_length, rounded_sum, square_distance
-
-Array = np.ndarray[Any, Any]
 
 # Where seeds come from: lists in turn, the record furthest from the mean of those left, or that and the record
 # furthest from it in turn.

@@ -19,10 +19,11 @@ million equal rows cost as much as one.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.kernels.jit import inlined, inner, kernel
 from shoal.kernels.sums import add_at_length
 
@@ -35,8 +36,6 @@ FILL, FOLLOW, OWNER, LOWEST = 0, 1, 2, 3
 AXIS, HEAD = 0, 1
 # Positions in `scales`.
 SCALE, RADIUS = 0, 1
-
-Array = np.ndarray[Any, Any]
 
 
 class Points(NamedTuple):

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.kernels.groups import cost_of, mean_of
 from shoal.kernels.index import CLOCK, LEAF, PRESENT, Points, put, take_out
 from shoal.kernels.jit import inlined, inner, kernel
 from shoal.kernels.star import star
-
-Array = np.ndarray[Any, Any]
 
 UNSURE, NEVER = -1, -2
 

@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.kernels.jit import inlined, inner
 from shoal.kernels.moves import MOST_TAKERS
 from shoal.kernels.rules import LINE, SLACK, Desk, change_holds, members_hold, values_of
 from shoal.kernels.search_state import EPSILON, FREE, ZERO, dot, save, settle, square_apart, take_number
 
-Array = np.ndarray[Any, Any]
 # How many groups a record of a dissolved group is offered to, the cheapest first.
 OFFERS = 4
 # Ways to cut a group: along the line between its ends, around either, and in pairs.

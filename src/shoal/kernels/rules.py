@@ -8,13 +8,12 @@ checks what is published by other means.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.kernels.jit import inner, kernel
-
-Array = np.ndarray[Any, Any]
 
 # Rules. Of the first three, more is better; up to ALPHA, they look at known values only, but for the size of a group.
 SIZE, DISTINCT, ENTROPY, RECURSIVE, ALPHA, EQUAL, LINE, TREE, DELTA, BETA, ENHANCED = range(11)

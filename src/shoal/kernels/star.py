@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.kernels.groups import cost_of, join, mean_of, mean_with
 from shoal.kernels.growth import Made
 from shoal.kernels.index import PRESENT, Points, put, take_out
 from shoal.kernels.jit import inlined, inner, kernel
 from shoal.kernels.search import into_order, nearest_of, offer, search_near
 from shoal.kernels.sums import square_distance
-
-Array = np.ndarray[Any, Any]
 
 BY_MEAN, BY_RECORD, BY_COST = 0, 1, 2
 

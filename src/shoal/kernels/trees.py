@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.kernels.index import PRESENT, Points, take_out
 from shoal.kernels.jit import inner, kernel
 from shoal.kernels.search import search_near
-
-Array = np.ndarray[Any, Any]
 
 
 class Growth(NamedTuple):

@@ -25,11 +25,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from threading import Event, current_thread, main_thread
 from types import FrameType
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
-from shoal.arrays import group_means
+from shoal.arrays import Array, group_means
 from shoal.kernels import kicks as _kicks
 from shoal.kernels.growth import mdav_plainly
 from shoal.partitioning.chains import Budget, field
@@ -45,7 +45,6 @@ from shoal.partitioning.refine import split_large
 from shoal.partitioning.registry import find
 from shoal.progress import Progress, Standing, silent
 
-Array = np.ndarray[Any, Any]
 Generator = np.random.Generator
 
 log = logging.getLogger("shoal")

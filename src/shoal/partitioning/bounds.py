@@ -10,10 +10,10 @@ import heapq
 import logging
 import time
 from math import fsum
-from typing import Any
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.errors import TooLargeError
 from shoal.partitioning.cover_prices import Effort, Pricing
 from shoal.partitioning.covering import MOST_RECORDS, TOLERANCE, record_prices, solve
@@ -21,8 +21,6 @@ from shoal.partitioning.exact import exact, most_records
 from shoal.partitioning.neighbour_bound import SAFE, neighbour_bound, neighbour_prices
 from shoal.partitioning.pool import cost_of, total_cost
 from shoal.progress import Progress, silent
-
-Array = np.ndarray[Any, Any]
 
 __all__ = ["SAFE", "centres_bound", "covering_bound", "neighbour_bound", "neighbour_prices", "windows_bound"]
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from threading import Event
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from shoal.arrays import group_means
+from shoal.arrays import Array, group_means
 from shoal.kernels import kicks as _kicks
 from shoal.kernels import search_state as _state
 from shoal.partitioning.pool import nearest_others
-
-Array = np.ndarray[Any, Any]
 
 # Temperatures at the start of a cycle, as a share of the mean squared error of a group.
 HEAT, LESS_HEAT = 0.1, 0.03

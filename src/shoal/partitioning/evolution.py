@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from threading import Event, RLock
-from typing import Any
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.kernels.growth import mdav_plainly
 from shoal.partitioning.chains import HEAT, LESS_HEAT, Budget, Chain, Field
 from shoal.partitioning.maximum_distance import mdav_plus
@@ -23,7 +23,6 @@ from shoal.partitioning.pool import squared_error
 from shoal.partitioning.recombination import Memory
 from shoal.partitioning.refine import split_large
 
-Array = np.ndarray[Any, Any]
 Generator = np.random.Generator
 
 # Chains of a generation.

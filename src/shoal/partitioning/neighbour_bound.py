@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from math import fsum
-from typing import Any
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.partitioning.pool import cost_of, nearest_others
-
-Array = np.ndarray[Any, Any]
 
 # Relative, for rounding.
 SAFE = 1e-9

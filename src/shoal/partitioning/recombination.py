@@ -9,15 +9,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
-from shoal.arrays import group_means
+from shoal.arrays import Array, group_means
 from shoal.partitioning.chains import Field, Met
 from shoal.partitioning.cover_programme import choice
-
-Array = np.ndarray[Any, Any]
 
 # Records in a window, and groups at least.
 WINDOW_RECORDS, WINDOW_GROUPS = 200, 8

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.kernels import rule_moves as _moves
 from shoal.kernels import rule_search as _kernel
 from shoal.kernels import rules as _rules
@@ -14,8 +14,6 @@ from shoal.kernels import search_state as _state
 from shoal.partitioning.chains import new_state
 from shoal.partitioning.pool import nearest_others, numbered, squared_error
 from shoal.progress import Progress, silent
-
-Array = np.ndarray[Any, Any]
 
 # Kicks for each group, and in all, which take some seconds; looks at groups or kicks between two looks at the clock.
 KICKS, MOST_KICKS, AT_ONCE = 100, 200_000, 2000

@@ -25,7 +25,6 @@ from shoal.release.measures.losses import losses
 from shoal.release.measures.utility import utility_of
 from shoal.release.preparation import Prepared, prepare
 
-Array = np.ndarray[Any, Any]
 # Runs of fewer seconds are repeated, and the shorter time counts.
 SHORT = 1.0
 # Time limit of a search that only compiles kernels, in seconds.

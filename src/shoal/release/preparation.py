@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.errors import DataError, OptionError
 from shoal.partitioning.run import resolve
 from shoal.plan import Plan
@@ -27,8 +28,6 @@ from shoal.tables import frames, schema
 from shoal.tables.identifiers import refuse_identifiers
 from shoal.tables.texts import Notation
 from shoal.tables.values import Codes, Numbers, Places, Values
-
-Array = np.ndarray[Any, Any]
 
 
 class Watch:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.release.groups.blocks import Block
 from shoal.release.groups.cells import Cells
 from shoal.release.report.evidence import Measured
@@ -15,8 +16,6 @@ from shoal.tables.representatives import represent
 from shoal.tables.schema import Read
 from shoal.tables.texts import writer
 from shoal.tables.values import Chosen, Codes, Computed, GroupedRows, Numbers, Places, Texts, Values, grouped
-
-Array = np.ndarray[Any, Any]
 
 
 def published(

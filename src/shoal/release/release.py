@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from shoal.arrays import Array
 from shoal.plan import Plan
 from shoal.privacy.audit import Audit, require_privacy
 from shoal.progress import Progress
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from shoal.io import Source, Written
-
-Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

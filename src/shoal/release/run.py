@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.errors import DisclosureError, DisclosureWarning, OptionError
 from shoal.plan import Plan
 from shoal.privacy.audit import Audit, audit, counted, require_privacy
@@ -28,8 +29,6 @@ from shoal.tables import frames
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-Array = np.ndarray[Any, Any]
 
 
 def anonymize(

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.errors import ShoalError
 from shoal.kernels import kicks
 from shoal.kernels.cache import folder_of, remove_stale
@@ -25,8 +26,6 @@ from shoal.partitioning.pool import SMALL_TABLE
 from shoal.partitioning.registry import METHODS, REFINEMENTS, Method, find
 from shoal.partitioning.run import partition, refine
 from shoal.progress import Progress, throttled
-
-Array = np.ndarray[Any, Any]
 
 K = 3
 # Records of the examples: few enough to prove an optimum, without an index, with one.

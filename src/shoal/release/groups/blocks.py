@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.errors import OptionError
 from shoal.partitioning.registry import find
 from shoal.plan import Plan
@@ -14,8 +15,6 @@ from shoal.progress import Progress, part
 from shoal.release.groups.coordinates import Coordinates
 from shoal.release.groups.grouping import Constraints, group, method_in_words, settled
 from shoal.tables.schema import Attribute
-
-Array = np.ndarray[Any, Any]
 
 
 class Block(NamedTuple):

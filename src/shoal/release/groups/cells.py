@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.errors import DataError, OptionError
 from shoal.partitioning.pool import numbered
 from shoal.plan import Plan
@@ -26,8 +27,6 @@ from shoal.tables.representatives import SUPPRESSED
 from shoal.tables.schema import Attribute, Read
 from shoal.tables.texts import MICROSECONDS_A_DAY
 from shoal.tables.values import Chosen, Codes, Computed, Numbers, Rows, Texts
-
-Array = np.ndarray[Any, Any]
 
 FORM = "strongly-safe"
 METHOD, WHY = "fixed cells", "they do not depend on the data"

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from math import sqrt
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numpy as np
-
+from shoal.arrays import Array
 from shoal.plan import Plan
 from shoal.tables.embedding import embed, stack
 from shoal.tables.schema import Read
-
-Array = np.ndarray[Any, Any]
 
 
 class Coordinates(NamedTuple):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from shoal.arrays import Array
 from shoal.errors import OptionError
 from shoal.privacy.closeness import NTCloseness, TCloseness
 from shoal.privacy.demands import Demand, demands_of, offending
@@ -13,8 +12,6 @@ from shoal.privacy.demands import Demand, demands_of, offending
 if TYPE_CHECKING:
     from shoal.plan import Plan
     from shoal.privacy.model import SensitiveModel
-
-Array = np.ndarray[Any, Any]
 
 
 def checked_demands(

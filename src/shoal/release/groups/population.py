@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.errors import DataError, OptionError, near_names
 from shoal.io import read
 from shoal.privacy.audit import counted
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from shoal.release.groups.blocks import Block
     from shoal.release.groups.coordinates import Coordinates
     from shoal.release.preparation import Prepared
-
-Array = np.ndarray[Any, Any]
 
 # Stands in plans for a population that is not a file.
 IN_MEMORY = "a table in memory"

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.kernels import rules as _rules
 from shoal.partitioning.requirements import FallsShort, Requirements, Tally
 from shoal.privacy.closeness import TCloseness
@@ -24,8 +25,6 @@ from shoal.privacy.model import TOLERANCE, SensitiveModel
 from shoal.privacy.spectrum import Line, Sensitive, Tree
 from shoal.privacy.tally import DemandTally, local
 from shoal.tables.sensitive import grounded
-
-Array = np.ndarray[Any, Any]
 
 RULES: dict[type[SensitiveModel], int] = {
     KAnonymity: _rules.SIZE,

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.errors import DataError, OptionError
 from shoal.privacy.classes import classes_of, codes_of
 from shoal.release.groups.grouping import Constraints
 
 if TYPE_CHECKING:
     from shoal.plan import Plan
-
-Array = np.ndarray[Any, Any]
 
 TOGETHER = " + "
 NO_VALUE = "no value"

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-import numpy as np
-
+from shoal.arrays import Array
 from shoal.measure.certificates import certificate
 from shoal.measure.loss import information_loss, sst
 from shoal.plan import Plan
@@ -14,8 +12,6 @@ from shoal.progress import Progress, part, silent
 from shoal.release.groups.blocks import Block
 from shoal.release.groups.coordinates import Coordinates
 from shoal.release.groups.grouping import patience
-
-Array = np.ndarray[Any, Any]
 
 EQUAL_WITHIN = 1e-12
 

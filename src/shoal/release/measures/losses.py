@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.release.groups.coordinates import Coordinates
-
-Array = np.ndarray[Any, Any]
 
 
 class Losses(NamedTuple):

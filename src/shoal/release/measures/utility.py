@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.measure.utility import certainty_penalty, total_information_loss
 from shoal.release.groups.blocks import Block, joint
 from shoal.release.groups.cells import Cells
@@ -23,8 +24,6 @@ from shoal.tables.values import Codes, Numbers
 
 if TYPE_CHECKING:
     from shoal.tables.hierarchy import Hierarchy
-
-Array = np.ndarray[Any, Any]
 
 
 class Utility(NamedTuple):

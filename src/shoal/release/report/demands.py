@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,8 +11,6 @@ from shoal.release.report.render import DemandFacts
 if TYPE_CHECKING:
     from shoal.privacy.findings import Finding
     from shoal.release.release import Release
-
-Array = np.ndarray[Any, Any]
 
 # Largest number of named values in a drawing, and number of parts of an order.
 NAMED, PARTS = 12, 10

@@ -16,10 +16,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.release.report.relations import (
     ENOUGH,
     Axes,
@@ -44,7 +45,6 @@ __all__ = [
     "gather_evidence",
 ]
 
-Array = np.ndarray[Any, Any]
 Pair = tuple[float, float]
 
 _BINS = 30

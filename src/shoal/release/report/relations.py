@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from shoal.arrays import Array
+
 __all__ = ["ENOUGH", "Axes", "Correlations", "Related", "Sizes", "axes_of", "correlations_of", "sizes_of"]
 
-Array = np.ndarray[Any, Any]
 Pair = tuple[float, float]
 
 ENOUGH = 10  # times k records, for a statistic of the originals
