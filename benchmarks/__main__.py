@@ -28,8 +28,6 @@ MODULES = {
 }
 # What is shorter than by default, so that all of it fits into an hour.
 SHORT = {
-    # 100 random tables of each kind, as in print, in place of 400.
-    "optimality": ["--tables", "100"],
     # Searches of 6 s in place of 10.
     "model-prices": ["--seconds", "6"],
     # Searches of 10 s in place of a minute, bounds of 5 s in place of five minutes, 100,000 records in place of a

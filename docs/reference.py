@@ -17,7 +17,7 @@ import house
 from reference_tables import command_line_page, models_page, plan_page, types_page
 
 import shoal
-from shoal.partitioning.registry import Method, Option, Refinement
+from shoal.partitioning.registry import Method, MethodOption, Refinement
 
 DOCS = Path(__file__).resolve().parent
 
@@ -125,7 +125,7 @@ def reading(entry: Method | Refinement) -> list[str]:
     return [f"- Reading: {prose(entry.reading)}"] if entry.reading else []
 
 
-def options_table(options: tuple[Option, ...]) -> list[str]:
+def options_table(options: tuple[MethodOption, ...]) -> list[str]:
     """Return the lines of the table of a method's options."""
     lines = ["| Option | Default | Allowed | Meaning |", "|---|---|---|---|"]
     for option in options:

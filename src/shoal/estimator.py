@@ -17,7 +17,7 @@ from shoal.measure.bounds import gap
 from shoal.measure.certificates import certificate
 from shoal.measure.loss import information_loss
 from shoal.partitioning import door
-from shoal.partitioning.run import generator, resolve, run
+from shoal.partitioning.run import generator_for, resolve, run
 from shoal.progress import Progress
 
 
@@ -155,7 +155,7 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         given = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
         k = door.group_size(self.k, len(given), caller)
         n_jobs = door.threads(self.n_jobs, caller)
-        rng = generator(self.method, self.random_state, caller)
+        rng = generator_for(self.method, self.random_state, caller)
         door.reporter(self.progress, caller)
         if not isinstance(self.standardize, bool | np.bool_):
             raise OptionError(f"The 'standardize' option of {caller} must be True or False. Got {self.standardize!r}.")
@@ -170,12 +170,12 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         compared = standardized(data) if self.standardize else data
         door.check_magnitude(compared, f"The 'X' of {caller}")
         shape = (compared.shape[0], compared.shape[1])
-        job = resolve(self.method, self.options or {}, self.refine, self.time_limit, shape, k)
-        self.labels_ = run(compared, k, job, rng, n_jobs, self.progress)
-        self.method_ = job.method.name
+        procedure = resolve(self.method, self.options or {}, self.refine, self.time_limit, shape, k)
+        self.labels_ = run(compared, k, procedure, rng, n_jobs, self.progress)
+        self.method_ = procedure.method.name
         self.cluster_centers_ = _exact_means(data, self.labels_)
         self.information_loss_ = information_loss(compared, self.labels_)
-        self._bound(compared, k, optimal=job.method.optimal)
+        self._bound(compared, k, optimal=procedure.method.optimal)
         return np.asarray(given)
 
     def _bound(self, compared: Array, k: int, *, optimal: bool) -> None:

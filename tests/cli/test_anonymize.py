@@ -125,7 +125,7 @@ def test_a_search_by_the_clock_from_the_command_line(people, run):
     run(*arguments, "-o", "c.csv", "--method", "mdav")
     assert max(losses) < json.loads((people / "c.csv.manifest.json").read_text())["loss"]
     said = run(*arguments, "-o", "d.csv", "--method", "mdav", "--time-limit", 3, code=2)
-    assert "The option --time-limit must go with what can be ended at any time." in flat(said)
+    assert "The option --time-limit must go with a method that takes one." in flat(said)
 
 
 def test_a_method_that_draws_at_random_gets_a_seed_that_the_job_file_repeats(people, run):

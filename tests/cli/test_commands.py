@@ -193,7 +193,7 @@ def test_the_demo_shows_a_group_and_leaves_what_it_says(people, run):
 # --- help ---
 
 
-@pytest.mark.parametrize("command", ["anonymize", "verify", "compare", "methods", "demo", None])
+@pytest.mark.parametrize("command", ["anonymize", "verify", "compare", "methods", "demo", "warm", None])
 def test_help_has_examples_and_fits(run, monkeypatch, command):
     monkeypatch.setenv("COLUMNS", "60")
     said = run(*([command] if command else []), "--help").stdout

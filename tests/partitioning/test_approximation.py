@@ -11,10 +11,10 @@ from shoal.estimator import standardized
 from shoal.measure import information_loss
 from shoal.partitioning.approximation import (
     Forest,
-    decompose,
+    cut_trees,
     factor,
     forest,
-    most_records,
+    largest_tree,
     mu_approx,
 )
 from shoal.partitioning.exact import exact
@@ -71,7 +71,7 @@ def check_parts(grown, parts, k):
     """Sizes, connection by edges of their own and at most one borrowed vertex, no edge in two parts."""
     sizes = np.bincount(parts.labels)
     assert sizes.min() >= k
-    assert sizes.max() <= most_records(k)
+    assert sizes.max() <= largest_tree(k)
     assert len(sizes) == len(parts.borrowed)
     used = []
     for label, borrowed in enumerate(parts.borrowed):
@@ -99,7 +99,7 @@ def test_conditions_hold_after_each_phase(kind, k):
         assert naive_approx.conditions(X, k, grown.parents)
         roots = grown.trees[grown.parents < 0]
         assert len(set(roots)) == len(roots) == len(set(grown.trees))
-        parts = decompose(grown, k)
+        parts = cut_trees(grown, k)
         check_parts(grown, parts, k)
         labels = mu_approx(X, k)
         final = np.bincount(labels)
@@ -115,7 +115,7 @@ def test_every_tree_can_be_decomposed(shape, k):
     rng = np.random.default_rng([k, len(shape)])
     for _ in range(80):
         grown = random_tree(int(rng.integers(k, 61)), shape, rng)
-        check_parts(grown, decompose(grown, k), k)
+        check_parts(grown, cut_trees(grown, k), k)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -20,11 +20,11 @@ from shoal.partitioning.constrained_lloyd import (
     _Rounds,
     assign,
     dissolved,
+    divided,
     exchanged,
     group_costs,
     improvement,
     pcl,
-    split,
 )
 from shoal.partitioning.pool import numbered, squared_error
 
@@ -193,12 +193,12 @@ def test_group_costs_are_those_of_the_oracle():
 def test_large_groups_are_split_alone_or_two_into_three():
     X = np.array([[0.0], [0.1], [9.0], [9.1], [100.0], [100.1], [100.2]])
     labels = np.array([0, 0, 0, 0, 1, 1, 1])
-    assert same_groups(split(X, labels, 2, 0), np.array([0, 0, 1, 1, 2, 2, 2]))
+    assert same_groups(divided(X, labels, 2, 0), np.array([0, 0, 1, 1, 2, 2, 2]))
     X = np.array([[0.0], [0.1], [4.9], [5.1], [10.0], [10.1]])
     labels = np.array([0, 0, 0, 1, 1, 1])
-    np.testing.assert_array_equal(split(X, labels, 2, 0), labels)
-    assert same_groups(split(X, labels, 2, 1), np.array([0, 0, 1, 1, 2, 2]))
-    np.testing.assert_array_equal(split(X, labels, 2, 2), labels)
+    np.testing.assert_array_equal(divided(X, labels, 2, 0), labels)
+    assert same_groups(divided(X, labels, 2, 1), np.array([0, 0, 1, 1, 2, 2]))
+    np.testing.assert_array_equal(divided(X, labels, 2, 2), labels)
 
 
 def test_a_group_between_two_others_is_dissolved():

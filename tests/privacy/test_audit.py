@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import shoal
 from invariants import plain_columns
 from shoal.errors import DataError, DisclosureError, OptionError
-from shoal.privacy.audit import audit, require
+from shoal.privacy.audit import audit, require_privacy
 from shoal.privacy.classes import classes_of, codes_of
 
 COLUMNS = {
@@ -175,7 +175,7 @@ def test_wrong_options(options, said):
 
 
 def test_values_that_cannot_be_compared():
-    with pytest.raises(DataError, match=r"must be single ones. Got a column of type list"):
+    with pytest.raises(DataError, match=r"must hold single values. Got a column of type list"):
         shoal.verify(pa.table({"a": [[1], [1]]}))
 
 
@@ -185,9 +185,9 @@ def test_no_rows():
 
 
 def test_require():
-    require(shoal.verify(pa.table({"a": [1, 1]}), k=2), "The file")
+    require_privacy(shoal.verify(pa.table({"a": [1, 1]}), k=2), "The file")
     with pytest.raises(DisclosureError) as caught:
-        require(shoal.verify(pa.table({"a": [1, 1, 777, 888]}), k=2), "The file")
+        require_privacy(shoal.verify(pa.table({"a": [1, 1, 777, 888]}), k=2), "The file")
     assert str(caught.value) == (
         "The file must hide every record among 2. Got 2 groups below, the smallest of 1. Hint: nothing was published."
     )

@@ -15,7 +15,7 @@ from shoal.partitioning.repair import repair
 from shoal.privacy.closeness import NTCloseness, TCloseness
 from shoal.privacy.demands import Demand
 from shoal.privacy.diversity import DistinctDiversity, EntropyDiversity, KAnonymity
-from shoal.privacy.findings import check, check_model
+from shoal.privacy.findings import check_demands, check_model
 from shoal.privacy.frequencies import AlphaFrequency
 from shoal.release.groups.rules import requirements_of
 from shoal.tables.sensitive import sensitive
@@ -82,18 +82,18 @@ def test_k_anonymity_needs_no_attribute():
     assert found.attribute is None
     assert found.shares is None
     assert check_model(KAnonymity(3), TABLE_ARROW, "disease", NAMES)
-    with pytest.raises(OptionError, match="must be told the sensitive attribute"):
+    with pytest.raises(OptionError, match="must name a sensitive attribute"):
         check_model(DistinctDiversity(2), TABLE_ARROW)
 
 
 def test_several_demands_share_groups():
     disease, age = (sensitive(TABLE_ARROW, name) for name in ("disease", "age"))
-    found = check(TABLE_ARROW, ["sex"], [Demand(DistinctDiversity(2), disease), Demand(TCloseness(0.5), age)])
+    found = check_demands(TABLE_ARROW, ["sex"], [Demand(DistinctDiversity(2), disease), Demand(TCloseness(0.5), age)])
     assert [bool(one) for one in found] == [False, True]
     assert [one.attribute for one in found] == ["disease", "age"]
     assert found[1].held == pytest.approx(0.5)
     with pytest.raises(DataError, match="Got 6 of 'disease' for 3 rows"):
-        check(TABLE_ARROW.slice(0, 3), ["sex"], [Demand(DistinctDiversity(2), disease)])
+        check_demands(TABLE_ARROW.slice(0, 3), ["sex"], [Demand(DistinctDiversity(2), disease)])
 
 
 def test_wrong_names_are_refused():

@@ -16,6 +16,8 @@ from shoal.cli.methods import EXAMPLES as METHODS
 from shoal.cli.methods import methods
 from shoal.cli.verify import EXAMPLES as VERIFY
 from shoal.cli.verify import verify
+from shoal.cli.warm import EXAMPLES as WARM
+from shoal.cli.warm import warm
 
 EXAMPLES = """
 [bold]Examples[/bold]
@@ -73,3 +75,4 @@ app.command(epilog=VERIFY)(verify)
 app.command(epilog=COMPARE)(compare)
 app.command(epilog=METHODS)(methods)
 app.command(epilog=DEMO)(demo)
+app.command(epilog=WARM)(warm)

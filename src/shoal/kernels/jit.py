@@ -9,22 +9,22 @@ from typing import Any, TypeVar
 import numba
 from numba.core import event
 
+from shoal.kernels.cache import cache_of
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 # No fastmath: sums keep their order. No C entry point, which nobody uses.
-OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 
 
 def kernel(function: F) -> F:
     """Compile `function` with the options of the house."""
-    compiled: F = numba.njit(**OPTIONS)(function)
-    return compiled
+    return _cached(function, OPTIONS)
 
 
 def inner(function: F) -> F:
     """Compile a kernel that only other kernels call: without the way in from Python, which takes long to compile."""
-    compiled: F = numba.njit(**{**OPTIONS, "no_cpython_wrapper": True})(function)
-    return compiled
+    return _cached(function, {**OPTIONS, "no_cpython_wrapper": True})
 
 
 def inlined(function: F) -> F:
@@ -35,6 +35,17 @@ def inlined(function: F) -> F:
     """
     compiled: F = numba.njit(**{**OPTIONS, "inline": "always"})(function)
     return compiled
+
+
+def _cached(function: F, options: dict[str, Any]) -> F:
+    compiled: F = numba.njit(**options)(function)
+    compiled._cache = cache_of(function)  # type: ignore[attr-defined]
+    return compiled
+
+
+def compile_for(compiled: Any, *examples: Any) -> None:
+    """Compile a kernel for arguments like these, or take it from the cache; it is not run."""
+    compiled.compile(tuple(numba.typeof(example) for example in examples))
 
 
 class _Told(event.Listener):

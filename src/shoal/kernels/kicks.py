@@ -14,6 +14,7 @@ from shoal.kernels.search_state import (
     NOW,
     SAVED,
     SINCE,
+    ZERO,
     draw,
     keep,
     push_number,
@@ -84,7 +85,7 @@ def _regroup(s, chosen, count, k, pool, mean):  # type: ignore[no-untyped-def]
                 mean[0, j] /= left
             furthest = -1.0
             for p in range(left):
-                square = square_apart(s.X, pool[p], mean, 0) * (0.7 + 0.6 * draw(s.random))
+                square = square_apart(s.X, pool[p], mean, ZERO) * (0.7 + 0.6 * draw(s.random))
                 if square > furthest:
                     furthest, at = square, p
         for j in range(d):
@@ -94,7 +95,7 @@ def _regroup(s, chosen, count, k, pool, mean):  # type: ignore[no-untyped-def]
             if m > 0:
                 nearest = np.inf
                 for p in range(left):
-                    square = square_apart(s.X, pool[p], mean, 0) * (0.8 + 0.4 * draw(s.random))
+                    square = square_apart(s.X, pool[p], mean, ZERO) * (0.8 + 0.4 * draw(s.random))
                     if square < nearest:
                         nearest, at = square, p
             i = pool[at]
@@ -107,7 +108,7 @@ def _regroup(s, chosen, count, k, pool, mean):  # type: ignore[no-untyped-def]
             s.means[g, j] = mean[0, j]
     for p in range(left):
         i = pool[p]
-        least, target = np.inf, -1
+        least, target = np.inf, np.int64(-1)
         for t in range(wanted):
             g = chosen[t]
             if s.sizes[g] < 2 * k - 1:
@@ -218,33 +219,30 @@ def search(s, k, steps, heat, cooling, margin, reach):  # type: ignore[no-untype
     order, along = np.empty(2 * k, np.int64), np.empty(2 * k)
     chosen = np.empty(MOST_FREED + 2, np.int64)
     pool, mean = np.empty((MOST_FREED + 1) * 2 * k, np.int64), np.empty((1, d))
-    climb(s, k, found, scratch, order, along, reach)
-    _touch(s)
-    keep(s)
-    if s.totals[NOW] < s.totals[BEST]:
-        _note_best(s)
     kept = 0
-    for step in range(steps):
+    # Before the first kick, the groups that are given climb.
+    for step in range(-1, steps):
         before = s.totals[NOW]
-        rotation = draw(s.random) < 0.3
-        wanted = 2 + int(draw(s.random) * (MOST_FREED - 1))
-        count = _free_groups(s, max(wanted, 3) if rotation else wanted, chosen, reach)
-        if count < 2:
-            continue
-        if rotation:
-            _rotate(s, chosen, count)
-        else:
-            _regroup(s, chosen, count, k, pool, mean)
+        if step >= 0:
+            rotation = draw(s.random) < 0.3
+            wanted = 2 + int(draw(s.random) * (MOST_FREED - 1))
+            count = _free_groups(s, max(wanted, 3) if rotation else wanted, chosen, reach)
+            if count < 2:
+                continue
+            if rotation:
+                _rotate(s, chosen, count)
+            else:
+                _regroup(s, chosen, count, k, pool, mean)
         climb(s, k, found, scratch, order, along, reach)
         lost = s.totals[NOW] - before
         t = heat - cooling * step
-        if lost <= 0.0 or (t > 0.0 and draw(s.random) < np.exp(-lost / t)):
-            if s.totals[NOW] <= s.totals[BEST] + margin:
+        if step < 0 or lost <= 0.0 or (t > 0.0 and draw(s.random) < np.exp(-lost / t)):
+            if step >= 0 and s.totals[NOW] <= s.totals[BEST] + margin:
                 _remember(s)
             _touch(s)
             keep(s)
-            kept += 1
-            if s.totals[NOW] < s.totals[BEST] - s.totals[EPSILON]:
+            kept += step >= 0
+            if s.totals[NOW] < s.totals[BEST] - (s.totals[EPSILON] if step >= 0 else 0.0):
                 _note_best(s)
         else:
             undo(s)

@@ -12,8 +12,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.kernels.jit import inner
-from shoal.kernels.search_state import CLOCK, DIRTY, EPSILON, dot, push_number, save, settle, square_apart, take_number
+from shoal.kernels.jit import inlined, inner
+from shoal.kernels.search_state import (
+    CLOCK,
+    DIRTY,
+    EPSILON,
+    ZERO,
+    dot,
+    push_number,
+    save,
+    settle,
+    square_apart,
+    take_number,
+)
 
 # Most groups that share the records of one that is dissolved.
 MOST_TAKERS = 64
@@ -29,16 +40,16 @@ def _cut_in_two(s, g, order, along, k):  # type: ignore[no-untyped-def]
     size, d = s.sizes[g], s.X.shape[1]
     save(s, g)
     new = take_number(s)
-    one = s.members[g, 0]
+    one = np.int64(s.members[g, 0])
     for p in range(size):
         order[p] = s.members[g, p]
         if s.squares[order[p]] > s.squares[one]:
-            one = s.members[g, p]
+            one = order[p]
     other, furthest = one, -1.0
     for p in range(size):
         square = square_apart(s.X, order[p], s.X, one)
         if square > furthest:
-            other, furthest = s.members[g, p], square
+            other, furthest = order[p], square
     part = np.empty((1, d))
     best = -1.0
     for way in range(3):
@@ -61,7 +72,7 @@ def _cut_in_two(s, g, order, along, k):  # type: ignore[no-untyped-def]
         for p in range(k):
             for j in range(d):
                 part[0, j] += s.X[order[p], j] - s.means[g, j]
-        value = dot(part, 0, part[0])
+        value = dot(part, ZERO, part[0])
         if value > best:
             best = value
             for p in range(k):
@@ -113,21 +124,21 @@ def _best_between(s, A, B, k, u, ahead, behind):  # type: ignore[no-untyped-def]
     shift = dot(s.means, A, u)
     low, high = np.inf, -np.inf
     for p in range(a):
-        i = s.members[A, p]
+        i = np.int64(s.members[A, p])
         ahead[p] = dot(s.X, i, u) - shift
         high = max(high, ahead[p])
         if give:
             change = (square - 2.0 * ahead[p] + s.squares[i]) * b / (b + 1.0) - s.squares[i] * a / (a - 1.0)
             if change < least:
-                least, out, into = change, np.int64(i), np.int64(-1)
+                least, out, into = change, i, np.int64(-1)
     for q in range(b):
-        i = s.members[B, q]
+        i = np.int64(s.members[B, q])
         behind[q] = dot(s.X, i, u) - shift - square
         low = min(low, behind[q])
         if take:
             change = (square + 2.0 * behind[q] + s.squares[i]) * a / (a + 1.0) - s.squares[i] * b / (b - 1.0)
             if change < least:
-                least, out, into = change, np.int64(-1), np.int64(i)
+                least, out, into = change, np.int64(-1), i
     if not swaps:
         return out, into
     h = 1.0 / a + 1.0 / b
@@ -136,18 +147,18 @@ def _best_between(s, A, B, k, u, ahead, behind):  # type: ignore[no-untyped-def]
     if base + slope * (low - high) - h * widest * widest >= least:
         return out, into
     for p in range(a):
-        i = s.members[A, p]
+        i = np.int64(s.members[A, p])
         if base + slope * (low - ahead[p]) - h * (np.sqrt(s.squares[i]) + s.radii[B]) ** 2 >= least:
             continue
         for q in range(b):
-            j = s.members[B, q]
-            sum2 = s.squares[i] + s.squares[j]
+            back = np.int64(s.members[B, q])
+            sum2 = s.squares[i] + s.squares[back]
             # |w|^2 <= 2 (|e|^2 + |f|^2)
             if base + slope * (behind[q] - ahead[p]) - h * 2.0 * sum2 >= least:
                 continue
-            change = 2.0 * (square + behind[q] - ahead[p]) - h * square_apart(s.X, i, s.X, j)
+            change = 2.0 * (square + behind[q] - ahead[p]) - h * square_apart(s.X, i, s.X, back)
             if change < least:
-                least, out, into = change, np.int64(i), np.int64(j)
+                least, out, into = change, i, back
     return out, into
 
 
@@ -203,7 +214,7 @@ def _takers(s, A, found, count, k, takers, sizes, means):  # type: ignore[no-unt
     """
     gain = s.costs[A]
     for p in range(s.sizes[A]):
-        i, least = s.members[A, p], np.inf
+        i, least = np.int64(s.members[A, p]), np.inf
         for t in range(count):
             B = found[t]
             if s.sizes[B] < 2 * k - 1:
@@ -218,7 +229,7 @@ def _takers(s, A, found, count, k, takers, sizes, means):  # type: ignore[no-unt
         for j in range(means.shape[1]):
             means[t, j] = s.means[found[t], j]
     for p in range(s.sizes[A]):
-        i, least, taker = s.members[A, p], np.inf, -1
+        i, least, taker = np.int64(s.members[A, p]), np.inf, -1
         for t in range(count):
             if sizes[t] < 2 * k - 1:
                 change = square_apart(s.X, i, means, t) * sizes[t] / (sizes[t] + 1.0)
@@ -241,7 +252,7 @@ def dissolve(s, A, found, takers):  # type: ignore[no-untyped-def]
     save(s, A)
     for p in range(size):
         save(s, found[takers[p]])
-        enter(s, found[takers[p]], s.members[A, p])
+        enter(s, found[takers[p]], np.int64(s.members[A, p]))
     push_number(s, A)
     for p in range(size):
         settle(s, found[takers[p]])
@@ -263,7 +274,7 @@ def exchange(s, A, B, out, into):  # type: ignore[no-untyped-def]
     settle(s, A)
 
 
-@inner
+@inlined
 def climb(s, k, found, scratch, order, along, reach):  # type: ignore[no-untyped-def]
     """Apply moves that gain until no group on the stack has one."""
     u, ahead, behind, sizes, means = scratch

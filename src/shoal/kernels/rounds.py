@@ -1,299 +1,16 @@
-"""Rounds that improve a partition: dissolving groups and moving records to the nearest mean.
-
-The nearest mean of a record is searched once and then kept: as long as that group has not moved away, only groups
-that changed since can be nearer. Every node of the tree of means knows when one last came to it, so that a later
-search looks only where something is new, and no further than the mean that is known.
-"""
+"""Rounds that improve a partition: dissolving groups and moving records to the nearest mean."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 import numpy as np
 
-from shoal.kernels.groups import cost_of, mean_of
-from shoal.kernels.index import CLOCK, LEAF, PRESENT, Points, put, take_out
+from shoal.kernels.groups import cost_of
+from shoal.kernels.index import PRESENT, take_out
 from shoal.kernels.jit import inlined, inner, kernel
-from shoal.kernels.search import after, aim, measure_block, nearest_one, search_near, threshold
-from shoal.kernels.star import star
+from shoal.kernels.nearest_means import look_around
+from shoal.kernels.partition import cost, link, refresh, rows_of, split_large, unlink
+from shoal.kernels.search import nearest_one
 from shoal.kernels.sums import square_distance
-
-Array = np.ndarray[Any, Any]
-
-UNSURE, NEVER = -1, -2
-
-
-class Partition(NamedTuple):
-    """A partition under work. Groups are visited, and ties are settled, in the order of their numbers.
-
-    Attributes
-    ----------
-    X : float64[n, d]
-    labels : int64[n]
-        Group of each record.
-    heads : int64[g]
-        First (lowest) row of each group, -1 if it is gone.
-    nexts : int64[n]
-        The next higher row of the same group, -1 at the end.
-    sizes : int64[g]
-        0 if a group is gone.
-    costs : float64[g]
-        Squared error of each group, NaN if it is to be computed.
-    centres : Points
-        The means.
-    groups : int64[1]
-        How many group numbers are in use.
-    targets, distances : int64[n], float64[n]
-        The nearest other group of each record, as it was at `seen`.
-    seen : int64[n]
-        The time of that search; UNSURE if the target is only some other group that is near, NEVER if there is none.
-    changed : int64[g]
-        The time of the last change of each group.
-    checked : int64[g]
-        The time at which dissolving a group, or moving a record out of it, was last found useless, -1 for never.
-    clock : int64[1]
-        The number of changes so far.
-    largest : int64[1]
-        The largest size that a group has reached by a move.
-    log : float32[b, d, LEAF]
-        Screening coordinates of the groups that changed last, each at its time modulo b * LEAF.
-    authors : int64[b * LEAF]
-        Whose they are.
-    logged : int64[1]
-        The time from which on they are there.
-    """
-
-    X: Array
-    labels: Array
-    heads: Array
-    nexts: Array
-    sizes: Array
-    costs: Array
-    centres: Points
-    groups: Array
-    targets: Array
-    distances: Array
-    seen: Array
-    changed: Array
-    checked: Array
-    clock: Array
-    largest: Array
-    log: Array
-    authors: Array
-    logged: Array
-
-
-@kernel
-def rows_of(parts, group):  # type: ignore[no-untyped-def]
-    """The rows of a group, ascending."""
-    rows = np.empty(parts.sizes[group], np.int64)
-    row = parts.heads[group]
-    for p in range(rows.shape[0]):
-        rows[p] = row
-        row = parts.nexts[row]
-    return rows
-
-
-@inlined
-def _link(parts, row, group):  # type: ignore[no-untyped-def]
-    before, after = -1, parts.heads[group]
-    while after >= 0 and after < row:
-        before, after = after, parts.nexts[after]
-    parts.nexts[row] = after
-    if before < 0:
-        parts.heads[group] = row
-    else:
-        parts.nexts[before] = row
-    parts.labels[row] = group
-    parts.sizes[group] += 1
-    parts.largest[0] = max(parts.largest[0], parts.sizes[group])
-    if parts.seen[row] >= 0:
-        parts.seen[row] = UNSURE
-
-
-@inlined
-def _unlink(parts, row):  # type: ignore[no-untyped-def]
-    group = parts.labels[row]
-    if parts.seen[row] >= 0:
-        # The group that a record leaves is near it, so that the next search need not go far.
-        parts.targets[row], parts.seen[row] = group, UNSURE
-    if parts.heads[group] == row:
-        parts.heads[group] = parts.nexts[row]
-    else:
-        before = parts.heads[group]
-        while parts.nexts[before] != row:
-            before = parts.nexts[before]
-        parts.nexts[before] = parts.nexts[row]
-    parts.sizes[group] -= 1
-
-
-@inner
-def refresh(parts, group):  # type: ignore[no-untyped-def]
-    """Take note that a group has changed."""
-    parts.clock[0] += 1
-    parts.changed[group] = parts.clock[0]
-    parts.costs[group] = np.nan
-    parts.centres.state[CLOCK] = parts.clock[0]
-    if parts.centres.slots[group] >= 0:
-        take_out(parts.centres, group)
-    if parts.sizes[group] > 0:
-        mean = mean_of(parts.X, rows_of(parts, group))
-        for j in range(mean.shape[0]):
-            parts.centres.X[group, j] = mean[j]
-        put(parts.centres, group)
-    # After `put`, the screening coordinates of the mean are at hand.
-    at = parts.clock[0] % parts.authors.shape[0]
-    for j in range(parts.log.shape[1]):
-        parts.log[at // LEAF, j, at % LEAF] = parts.centres.near[j]
-    parts.authors[at] = group
-
-
-@inner
-def cost(parts, group):  # type: ignore[no-untyped-def]
-    """Squared error of a group."""
-    if np.isnan(parts.costs[group]):
-        parts.costs[group] = cost_of(parts.X, rows_of(parts, group))
-    return parts.costs[group]
-
-
-@inner
-def nearest_other(parts, row):  # type: ignore[no-untyped-def]
-    """The group other than its own whose mean is nearest to a record; its distance is left in `distances`."""
-    known = recheck(parts, row)
-    since = parts.seen[row]
-    dist, ids = parts.distances[row : row + 1], parts.targets[row : row + 1]
-    one, nobody = np.int64(1), np.int64(-1)
-    parts.seen[row] = parts.clock[0]
-    search_near(parts.centres, parts.X[row], one, parts.labels[row], nobody, max(since, nobody), dist, ids, known)
-    return parts.targets[row]
-
-
-@inner
-def recheck(parts, row):  # type: ignore[no-untyped-def]
-    """Measure the distance to the known target of a record if that moved; return 1 if there is one, 0 if not.
-
-    If groups that have not changed may be nearer now, `seen` becomes UNSURE.
-    """
-    target, since = parts.targets[row], parts.seen[row]
-    if since == NEVER or target == parts.labels[row] or parts.sizes[target] == 0:
-        parts.seen[row] = NEVER
-        return np.int64(0)
-    if since == UNSURE or parts.changed[target] > since:
-        before = parts.distances[row]
-        parts.distances[row] = square_distance(parts.centres.X, target, parts.X[row])
-        if parts.distances[row] > before:
-            parts.seen[row] = UNSURE
-    return np.int64(1)
-
-
-@kernel
-def seek(parts, rows):  # type: ignore[no-untyped-def]
-    """Look for the nearest other groups of the records `rows`, where they are not up to date."""
-    for row in rows:
-        if parts.seen[row] < parts.clock[0]:
-            before = parts.targets[row]
-            if nearest_other(parts, row) != before:
-                parts.checked[parts.labels[row]] = -1
-
-
-@inlined
-def split_large(parts, group, k):  # type: ignore[no-untyped-def]
-    """Split a group of 2k records or more by MDAV*: the first piece takes its number, the others come last."""
-    if parts.sizes[group] < 2 * k:
-        refresh(parts, group)
-        return
-    rows = rows_of(parts, group)
-    own = np.empty((rows.shape[0], parts.X.shape[1]))
-    for p in range(rows.shape[0]):
-        for j in range(parts.X.shape[1]):
-            own[p, j] = parts.X[rows[p], j]
-    labels, count = star(own, k, 1.0, False)
-    spread(parts, group, rows, labels, count)
-
-
-@kernel
-def spread(parts, group, rows, labels, count):  # type: ignore[no-untyped-def]
-    """Cut a group into `count` pieces: the first takes its number, the others come last."""
-    first = parts.groups[0]
-    parts.groups[0] += count - 1
-    for p in range(rows.shape[0]):
-        if labels[p] > 0:
-            _unlink(parts, rows[p])
-            _link(parts, rows[p], first + labels[p] - 1)
-    refresh(parts, group)
-    for new in range(first, parts.groups[0]):
-        refresh(parts, new)
-
-
-@inner
-def look_around(parts, group):  # type: ignore[no-untyped-def]
-    """Bring the nearest other groups of all records of a group up to date.
-
-    If not too many groups have changed, records that know their targets are compared with those that changed.
-    Return whether all were right already.
-    """
-    X, c, clock, since, reach = parts.X, parts.centres.X[group], parts.clock[0], parts.clock[0], 0.0
-    right = True
-    row = parts.heads[group]
-    while row >= 0:
-        if parts.seen[row] < clock:
-            before = parts.targets[row]
-            if recheck(parts, row) == 0 or parts.seen[row] < 0:
-                right = nearest_other(parts, row) == before and right
-            else:
-                since = min(since, parts.seen[row])
-                reach = max(reach, np.sqrt(square_distance(X, row, c)) + np.sqrt(parts.distances[row]))
-        row = parts.nexts[row]
-    if since == clock:
-        return right
-    if since >= max(parts.logged[0], clock - parts.authors.shape[0]):
-        return compare_news(parts, group, since, reach) and right
-    row = parts.heads[group]
-    while row >= 0:
-        if parts.seen[row] < clock:
-            before = parts.targets[row]
-            right = nearest_other(parts, row) == before and right
-        row = parts.nexts[row]
-    return right
-
-
-@inner
-def compare_news(parts, group, since, reach):  # type: ignore[no-untyped-def]
-    """Compare what changed after `since` with the targets of the records of a group; return whether all stay.
-
-    What is further than `reach` from the mean is not looked at.
-    """
-    X, centres, clock = parts.X, parts.centres, parts.clock[0]
-    q, norm, blind = aim(centres, centres.X[group])
-    limit = np.float32(np.inf)
-    if not blind:
-        limit = threshold(centres, reach * reach * (1 + 1e-9) + 2.0**-1000, norm)
-    acc = centres.near[X.shape[1] + 1 : X.shape[1] + 1 + LEAF]
-    right = True
-    for b in range((since + 1) // LEAF, clock // LEAF + 1):
-        measure_block(parts.log[b % parts.log.shape[0]], q, acc, limit)
-        hits = 0
-        for p in range(LEAF):
-            hits += acc[p] <= limit
-        for p in range(LEAF if hits > 0 else 0):
-            time = b * LEAF + p
-            if acc[p] > limit or time <= since or time > clock:
-                continue
-            i = parts.authors[time % parts.authors.shape[0]]
-            if i == group or parts.changed[i] > time or parts.sizes[i] == 0:
-                continue
-            row = parts.heads[group]
-            while row >= 0:
-                if parts.seen[row] < clock:
-                    square = square_distance(centres.X, i, X[row])
-                    if after(parts.distances[row], parts.targets[row], square, i):
-                        parts.distances[row], parts.targets[row], right = square, i, False
-                row = parts.nexts[row]
-    row = parts.heads[group]
-    while row >= 0:
-        parts.seen[row] = clock
-        row = parts.nexts[row]
-    return right
 
 
 @inner
@@ -397,8 +114,8 @@ def dissolve(parts, group, k, split):  # type: ignore[no-untyped-def]
         parts.checked[group] = parts.clock[0]
         return
     for p in range(m):
-        _unlink(parts, rows[p])
-        _link(parts, rows[p], targets[p])
+        unlink(parts, rows[p])
+        link(parts, rows[p], targets[p])
     parts.heads[group] = -1
     refresh(parts, group)
     for t in range(count):
@@ -451,8 +168,8 @@ def reassign(parts, group, k, split):  # type: ignore[no-untyped-def]
         if not gain > 0:
             parts.checked[group] = parts.clock[0]
             return
-        _unlink(parts, row)
-        _link(parts, row, target)
+        unlink(parts, row)
+        link(parts, row, target)
         refresh(parts, group)
         if split:
             split_large(parts, target, k)
@@ -485,29 +202,6 @@ def reassign_phase(parts, start, stop, k, split):  # type: ignore[no-untyped-def
 
 
 @kernel
-def link_all(parts, labels):  # type: ignore[no-untyped-def]
-    """Fill an empty partition from labels, but for the means."""
-    for row in range(labels.shape[0] - 1, -1, -1):
-        group = labels[row]
-        parts.nexts[row] = parts.heads[group]
-        parts.heads[group] = row
-        parts.labels[row] = group
-        parts.sizes[group] += 1
-
-
-@kernel
-def all_costs(parts):  # type: ignore[no-untyped-def]
-    """Squared errors of the groups that are there, in order of their numbers."""
-    costs = np.empty(parts.centres.state[PRESENT])
-    count = 0
-    for group in range(parts.groups[0]):
-        if parts.sizes[group] > 0:
-            costs[count] = cost(parts, group)
-            count += 1
-    return costs
-
-
-@kernel
 def decompose(parts):  # type: ignore[no-untyped-def]
     """Give each group, in order, to the nearest means if the sum of squared distances falls; means stay fixed."""
     for group in range(parts.groups[0]):
@@ -522,8 +216,8 @@ def decompose(parts):  # type: ignore[no-untyped-def]
             terms[2 + 2 * p], targets[p] = nearest_one(parts.centres, parts.X[rows[p]], group)
         if exact_sum(terms, False) < exact_sum(terms, True):
             for p in range(rows.shape[0]):
-                _unlink(parts, rows[p])
-                _link(parts, rows[p], targets[p])
+                unlink(parts, rows[p])
+                link(parts, rows[p], targets[p])
             parts.heads[group] = -1
             take_out(parts.centres, group)
 
@@ -545,8 +239,8 @@ def decompose_in_turn(parts):  # type: ignore[no-untyped-def]
                 first[p] = first[p] and targets[o] != targets[p]
             if first[p]:
                 gains[1 + 2 * p] = cost(parts, targets[p])
-            _unlink(parts, rows[p])
-            _link(parts, rows[p], targets[p])
+            unlink(parts, rows[p])
+            link(parts, rows[p], targets[p])
             refresh(parts, targets[p])
         for p in range(m):
             if first[p]:
@@ -555,8 +249,8 @@ def decompose_in_turn(parts):  # type: ignore[no-untyped-def]
             refresh(parts, group)
             continue
         for p in range(m):
-            _unlink(parts, rows[p])
-            _link(parts, rows[p], group)
+            unlink(parts, rows[p])
+            link(parts, rows[p], group)
         for p in range(m):
             if first[p]:
                 refresh(parts, targets[p])
@@ -574,10 +268,10 @@ def ona_steps(parts, row, k):  # type: ignore[no-untyped-def]
         group = parts.labels[row]
         parts.largest[0] = 0
         if parts.sizes[group] > k:
-            _unlink(parts, row)
+            unlink(parts, row)
             refresh(parts, group)
             target = nearest_one(parts.centres, parts.X[row], np.int64(-1))[1]
-            _link(parts, row, target)
+            link(parts, row, target)
             refresh(parts, target)
         else:
             dissolve(parts, group, k, False)
@@ -597,34 +291,10 @@ def merge_small(parts, k):  # type: ignore[no-untyped-def]
             if 0 < parts.sizes[group] < k:
                 other = nearest_one(parts.centres, parts.centres.X[group], group)[1]
                 for row in rows_of(parts, other):
-                    _unlink(parts, row)
-                    _link(parts, row, group)
+                    unlink(parts, row)
+                    link(parts, row, group)
                 parts.heads[other] = -1
                 refresh(parts, other)
                 refresh(parts, group)
         for group in range(parts.groups[0]):
             small = small or 0 < parts.sizes[group] < k
-
-
-@kernel
-def draw_centres(X, first, uniforms):  # type: ignore[no-untyped-def]
-    """k-means++: rows of centres, each drawn with a chance proportional to the squared distance to those before.
-
-    One number of `uniforms` is used for each after the first; fewer centres come back if there are fewer different
-    records.
-    """
-    n = X.shape[0]
-    rows = np.empty(uniforms.shape[0] + 1, np.int64)
-    rows[0] = first
-    near = np.full(n, np.inf)
-    sums = np.empty(n)
-    for count in range(1, rows.shape[0]):
-        total = 0.0
-        for i in range(n):
-            near[i] = min(near[i], square_distance(X, i, X[rows[count - 1]]))
-            total += near[i]
-            sums[i] = total
-        if not total > 0:
-            return rows[:count]
-        rows[count] = np.searchsorted(sums, uniforms[count - 1] * total, side="right")
-    return rows

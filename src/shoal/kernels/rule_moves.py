@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shoal.kernels.jit import inner
+from shoal.kernels.jit import inlined, inner
 from shoal.kernels.moves import MOST_TAKERS
 from shoal.kernels.rules import LINE, SLACK, Desk, change_holds, members_hold, values_of
-from shoal.kernels.search_state import EPSILON, FREE, dot, save, settle, square_apart, take_number
+from shoal.kernels.search_state import EPSILON, FREE, ZERO, dot, save, settle, square_apart, take_number
 
 Array = np.ndarray[Any, Any]
 # How many groups a record of a dissolved group is offered to, the cheapest first.
@@ -97,7 +97,7 @@ def may(s, rules, w, A, B, out, into):  # type: ignore[no-untyped-def]
     return True
 
 
-@inner
+@inlined
 def _window(s, rules, A, B, w):  # type: ignore[no-untyped-def]
     """By how much the place of a record that comes to A may exceed that of the one it is swapped for: least and most.
 
@@ -146,10 +146,10 @@ def best_between(s, rules, A, B, k, w):  # type: ignore[no-untyped-def]
     shift = dot(s.means, A, u)
     low, high = np.inf, -np.inf
     for p in range(a):
-        w.ahead[p] = dot(s.X, s.members[A, p], u) - shift
+        w.ahead[p] = dot(s.X, np.int64(s.members[A, p]), u) - shift
         high = max(high, w.ahead[p])
     for q in range(b):
-        w.behind[q] = dot(s.X, s.members[B, q], u) - shift - square
+        w.behind[q] = dot(s.X, np.int64(s.members[B, q]), u) - shift - square
         low = min(low, w.behind[q])
     base, slope = (2.0 - h) * square, 2.0 - 2.0 * h
     swaps = swaps and base + slope * (low - high) - h * widest * widest < least
@@ -185,12 +185,12 @@ def best_between(s, rules, A, B, k, w):  # type: ignore[no-untyped-def]
     return out, into
 
 
-@inner
+@inlined
 def _arrange(s, rules, g, one, other, way, w):  # type: ignore[no-untyped-def]
     """Put the members of a group into `order`, as a cut is to part them."""
     size, order, along = s.sizes[g], w.order, w.along
     for p in range(size):
-        i = s.members[g, p]
+        i = np.int64(s.members[g, p])
         v = 0.0
         if way != 2:
             v += square_apart(s.X, i, s.X, one)
@@ -215,7 +215,7 @@ def _arrange(s, rules, g, one, other, way, w):  # type: ignore[no-untyped-def]
             order[p] = w.trial[p]
 
 
-@inner
+@inlined
 def _ends(s, g, w):  # type: ignore[no-untyped-def]
     """The record furthest from the mean of a group and the one furthest from that, unless a kick has chosen two."""
     if w.ends[0] == g:
@@ -227,7 +227,7 @@ def _ends(s, g, w):  # type: ignore[no-untyped-def]
             one = np.int64(s.members[g, p])
     other, furthest = one, -1.0
     for p in range(s.sizes[g]):
-        square = square_apart(s.X, s.members[g, p], s.X, one)
+        square = square_apart(s.X, np.int64(s.members[g, p]), s.X, one)
         if square > furthest:
             other, furthest = np.int64(s.members[g, p]), square
     return one, other
@@ -250,7 +250,7 @@ def cut_in_two(s, rules, g, k, w):  # type: ignore[no-untyped-def]
                 part[0, j] += s.X[w.order[a - 1], j] - s.means[g, j]
             if a < k or (way == PAIRS and a != size // 2):
                 continue
-            gain = dot(part, 0, part[0]) * size / (a * (size - a))
+            gain = dot(part, ZERO, part[0]) * size / (a * (size - a))
             good = gain > most
             for side in range(2):
                 low, high = (0, a) if side == 0 else (a, size)
@@ -279,7 +279,7 @@ def takers(s, rules, A, count, w):  # type: ignore[no-untyped-def]
     """Find who would take the records of A, one by one; return whether dissolving A pays and is allowed."""
     gain, found, most = s.costs[A], w.found, w.along.shape[0] - 1
     for p in range(s.sizes[A]):
-        i, least = s.members[A, p], np.inf
+        i, least = np.int64(s.members[A, p]), np.inf
         for t in range(count):
             B = found[t]
             if s.sizes[B] < most:
@@ -294,7 +294,7 @@ def takers(s, rules, A, count, w):  # type: ignore[no-untyped-def]
         for j in range(w.means.shape[1]):
             w.means[t, j] = s.means[found[t], j]
     for p in range(s.sizes[A]):
-        i = s.members[A, p]
+        i = np.int64(s.members[A, p])
         before, taker = -1.0, -1
         for _ in range(OFFERS):
             least, at = np.inf, -1
@@ -319,7 +319,7 @@ def takers(s, rules, A, count, w):  # type: ignore[no-untyped-def]
     return True
 
 
-@inner
+@inlined
 def _takes(s, rules, A, p, at, w):  # type: ignore[no-untyped-def]
     """Whether a group around A holds with member p of A and those before it that it takes."""
     B, size = w.found[at], s.sizes[w.found[at]]

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.kernels.jit import inner, kernel
+from shoal.kernels.jit import inlined, inner, kernel
 from shoal.kernels.moves import MOST_TAKERS, around, dissolve, enter, exchange, ruled
 from shoal.kernels.rule_moves import best_between, cut_in_two, may, takers
 from shoal.kernels.rules import values_of
 from shoal.kernels.search_state import DIRTY, NOW, draw, keep, push_number, save, settle, undo
 
 
-@inner
+@inlined
 def _climb(s, rules, k, w, reach, visits, step):  # type: ignore[no-untyped-def]
     """Look at groups on the stack, at most `visits`, and apply moves that gain; return how many visits are left.
 
@@ -100,7 +100,7 @@ def _remake(s, A, w, reach):  # type: ignore[no-untyped-def]
     save(s, A)
     save(s, B)
     for p in range(s.sizes[B]):
-        enter(s, A, s.members[B, p])
+        enter(s, A, np.int64(s.members[B, p]))
     push_number(s, B)
     settle(s, A)
     w.ends[0] = A

@@ -15,6 +15,8 @@ from shoal.kernels.jit import inner
 # Places in `counts`.
 FREE, SAVED, DIRTY, CLOCK, MET, SINCE = range(6)
 COUNTS = 6
+# Typed, as a literal or an index of another width would have the kernels that take it compiled once more.
+ZERO = np.int64(0)
 # Places in `totals`: squared error now, the least so far, and what counts as a gain.
 NOW, BEST, EPSILON = range(3)
 
@@ -152,7 +154,7 @@ def settle(s, g):  # type: ignore[no-untyped-def]
         s.means[g, j] /= size
     cost, largest, code = 0.0, 0.0, np.uint64(0)
     for p in range(size):
-        i = s.members[g, p]
+        i = np.int64(s.members[g, p])
         code += s.keys[i]
         square = square_apart(s.X, i, s.means, g)
         s.squares[i] = square

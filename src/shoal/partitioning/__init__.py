@@ -2,6 +2,6 @@
 
 The package is named `partitioning` because :func:`shoal.partition` is the function that uses it.
 
-To add a method, write one function, its oracle in ``tests/naive.py`` and one entry of the registry: estimator, command
-line, documentation, tests and benchmarks follow from that entry.
+To add a method, write a function, its oracle in ``tests/naive.py`` and an entry of the registry. The estimator, the
+command line, the documentation, the tests and the benchmarks follow from that entry.
 """

@@ -30,15 +30,17 @@ from typing import Any, Literal
 import numpy as np
 
 from shoal.arrays import group_means
+from shoal.kernels import kicks as _kicks
 from shoal.kernels.growth import mdav_plainly
 from shoal.partitioning.chains import Budget, field
 from shoal.partitioning.choice import DEFAULT_SECONDS, quick_start
+from shoal.partitioning.compiling import beside
 from shoal.partitioning.covering import solve
 from shoal.partitioning.evolution import CYCLE, OTHER_STARTS, Evolution, compact, ending
 from shoal.partitioning.maximum_distance import mdav_plus
 from shoal.partitioning.neighbour_bound import neighbour_bound
 from shoal.partitioning.paths import univariate
-from shoal.partitioning.pool import squared_error
+from shoal.partitioning.pool import SMALL_TABLE, Pool, squared_error
 from shoal.partitioning.refine import split_large
 from shoal.partitioning.registry import find
 from shoal.progress import Progress, Standing, silent
@@ -131,7 +133,13 @@ def _ready(
     seconds = DEFAULT_SECONDS if time_limit is None else time_limit
     long = seconds >= LONG if max_steps == "none" else max_steps > CYCLE * (len(X) // k)
     with hearing(interrupted):
-        _Hunt(few, k, start(few), rng, time.perf_counter(), None, 1, 1, silent, quiet=True).run()
+        with beside(_kicks.search, ["kicks"], ["moves"]) as wait:
+            labels = start(few)
+            squared_error(few, labels)
+            wait()
+        _Hunt(few, k, labels, rng, time.perf_counter(), None, 1, 1, silent, quiet=True).run()
+        if len(X) > SMALL_TABLE:
+            Pool(few).nearest_each(few, 1, np.arange(len(few)))
         for other in OTHER_STARTS if long else ():
             other(few, k)
     if interrupted.is_set():

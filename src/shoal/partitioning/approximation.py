@@ -52,7 +52,7 @@ from shoal.arrays import Array
 from shoal.kernels.trees import cut_tree
 from shoal.partitioning.maximum_distance import mdav
 from shoal.partitioning.memory import require
-from shoal.partitioning.pool import Pool, members
+from shoal.partitioning.pool import members, nearest_others
 from shoal.progress import Progress, part, silent
 
 NONE = -1
@@ -64,11 +64,11 @@ class Forest(NamedTuple):
     Attributes
     ----------
     parents : int64[n]
-        Where the outgoing edge of each record ends, -1 at a root.
+        The end of the outgoing edge of each record, -1 at a root.
     squares : float64[n]
         Squared length of that edge.
     trees : int64[n]
-        The tree that each record belongs to, named by one of its records.
+        The tree of each record, numbered by one of its records.
     """
 
     parents: Array
@@ -84,7 +84,7 @@ class Subtrees(NamedTuple):
     labels : int64[n]
         The part of each record.
     borrowed : int64[number of parts]
-        The record of another part that a part needs to hang together, -1 if it needs none.
+        The record of another part that a part needs to be connected, -1 if it needs none.
     """
 
     labels: Array
@@ -99,11 +99,11 @@ def factor(k: int) -> int:
     >>> factor(3)
     250
     """
-    return 2 * (2 * k - 1) * most_records(k) ** 2
+    return 2 * (2 * k - 1) * largest_tree(k) ** 2
 
 
-def most_records(k: int) -> int:
-    """Return the size up to which a tree is left alone."""
+def largest_tree(k: int) -> int:
+    """Return the largest size of a tree that is not cut."""
     return max(2 * k - 1, 3 * k - 5)
 
 
@@ -116,7 +116,7 @@ def mu_approx(X: Array, k: int, *, report: Progress = silent) -> Array:
     O(n (d + k)).
     """
     grown = forest(X, k, part(report, 0.0, 0.9))
-    labels = decompose(grown, k).labels
+    labels = cut_trees(grown, k).labels
     count = int(labels.max()) + 1
     for rows in members(labels):
         if len(rows) >= 2 * k:
@@ -136,7 +136,7 @@ def forest(X: Array, k: int, report: Progress = silent) -> Forest:
     neighbours, squares = _neighbours(X, k)
     links, sizes = list(range(n)), [1] * n
     parents, lengths = np.full(n, NONE, np.int64), np.zeros(n)
-    # (squared length, root, how many of its neighbours to pass over): one entry a root.
+    # One entry per root: (squared length, root, number of its neighbours to skip).
     heap = [(float(squares[u, 0]), u, 0) for u in range(n)]
     heapq.heapify(heap)
     while heap:
@@ -158,24 +158,24 @@ def _neighbours(X: Array, k: int) -> tuple[Array, Array]:
     """Return the k - 1 nearest neighbours of each record, nearest first, and their squared distances."""
     n = len(X)
     require(16 * n * (k - 1), "mu-approx", f"the {k - 1} nearest neighbours of {n} records")
-    return Pool(X).nearest_each(X, k - 1, np.arange(n))
+    return nearest_others(X, k - 1)
 
 
 def _find(links: list[int], u: int) -> int:
-    """Return the name of the tree of u, and halve the way there."""
+    """Return the number of the tree of u, and halve the path to it."""
     while links[u] != u:
         links[u] = links[links[u]]
         u = links[u]
     return u
 
 
-def decompose(grown: Forest, k: int) -> Subtrees:
+def cut_trees(grown: Forest, k: int) -> Subtrees:
     """Cut every tree of more than max(2k - 1, 3k - 5) records into parts of at least k and at most that many.
 
     Edges are removed wherever both sides keep k records, the longest first; of equal ones, the edge from the
-    lowest row. What is still too large has a centre with small branches, which are packed into parcels.
+    lowest row. A part that is still too large has a centre with small branches, which are packed into parcels.
     """
-    most = most_records(k)
+    most = largest_tree(k)
     labels = np.full(len(grown.parents), NONE, np.int64)
     borrowed: list[int] = []
 
@@ -208,12 +208,12 @@ def _cut_edges(grown: Forest, rows: Array, k: int) -> list[tuple[list[int], dict
     parts: dict[int, list[int]] = {}
     for p in joined:
         parts.setdefault(int(roots[p]), []).append(int(rows[p]))
-    found = []
+    result = []
     for root, order in parts.items():
         up = {row: int(grown.parents[row]) for row in order}
         up[int(rows[root])] = NONE
-        found.append((order, up))
-    return found
+        result.append((order, up))
+    return result
 
 
 def _from_root(above: Array) -> Array:
@@ -231,18 +231,18 @@ def _from_root(above: Array) -> Array:
 
 
 def _branches(order: list[int], up: dict[int, int], squares: Array, k: int) -> tuple[int, list[list[int]]]:
-    """Return the centre of a tree that no edge divides, and its branches, that on the longest edge first."""
+    """Return the centre of a tree that no edge divides, and its branches, the one on the longest edge first."""
     below = dict.fromkeys(order, 1)
     for row in reversed(order[1:]):
         below[up[row]] += below[row]
-    # The centre is the lowest vertex with k others below it or itself: parents stand before children.
+    # The centre is the lowest vertex with k vertices below it, itself included; parents come before children.
     centre = [row for row in order if below[row] >= k][-1]
     head = {centre: centre}
     branches: dict[int, list[int]] = {}
     for row in order:
         if row == centre:
             continue
-        # What is not below the centre is one branch, which hangs on the edge that leaves the centre.
+        # Everything that is not below the centre is one branch, on the edge that leaves the centre.
         head[row] = row if up[row] == centre else head.get(up[row], centre)
         branches.setdefault(head[row], []).append(row)
     heads = sorted(branches, key=lambda row: (-squares[row], row))
@@ -261,7 +261,7 @@ def _pack(centre: int, branches: list[list[int]], k: int) -> list[list[int]]:
         return [*map(_joined, parcels), [centre, *_joined(left)]]
     left = parcels.pop() + left
     done = [_joined(parcel) for parcel in parcels]
-    if _size(left) + 1 <= most_records(k):
+    if _size(left) + 1 <= largest_tree(k):
         return [*done, [centre, *_joined(left)]]
     half = [branch for branch in left if len(branch) == k - 1][:1]
     for branch in left:

@@ -1,12 +1,12 @@
-"""The entries of the registry: every method of the house.
+"""The entries of the registry: every method of Shoal.
 
-A new method is a function, an oracle in `tests/naive.py` and one entry in `METHODS`; the estimator, the
-reference pages, the invariants and the benchmarks follow from that entry.
+A new method takes a function, an oracle in `tests/naive.py` and one entry in `METHODS`. The estimator, the reference
+pages, the invariants and the benchmarks follow from that entry.
 """
 
 from __future__ import annotations
 
-from shoal.partitioning.definitions import Method, Option
+from shoal.partitioning.definitions import Method, MethodOption
 
 __all__ = ["KHOMNOTAI", "MAX_STEPS", "METHODS", "OWN", "THAETER"]
 
@@ -18,17 +18,17 @@ SCALABLE = "Thaeter, Reischuk (2021), SECRYPT"
 SORIA = "Soria-Comas, Domingo-Ferrer, Sánchez, Martínez (2014), VLDB Journal 23"
 LEFEVRE = "LeFevre, DeWitt, Ramakrishnan (2006), ICDE"
 SEBE = "Domingo-Ferrer, Sebé, Solanas (2008), Computers and Mathematics with Applications 55"
-OWN = "our own; see the page on how the search works"
+OWN = "own work; see the page on how the search works"
 
 NEAR_LINEAR = "near-linear time where the index prunes, O(n^2 d{}) at worst; O(n d) memory"
 
-_CLOSEST = Option(
+_CLOSEST = MethodOption(
     "closest",
     "mean",
     "what makes a group the closest to a record: its mean, its nearest record, or the least increase of error",
     choices=("mean", "record", "cost"),
 )
-_WHOLE = Option(
+_WHOLE = MethodOption(
     "whole",
     "2k",
     "the largest part that is not cut any further: '2k' as in the printed figures, '2k-1' for a lower loss",
@@ -36,8 +36,8 @@ _WHOLE = Option(
 )
 
 
-def _gamma(default: float) -> Option:
-    return Option(
+def _gamma(default: float) -> MethodOption:
+    return MethodOption(
         "gamma",
         default,
         "gain factor of the extension test; 'best' tries 0, 0.1 .. 2 and keeps the lowest loss",
@@ -46,16 +46,16 @@ def _gamma(default: float) -> Option:
     )
 
 
-_N_INIT = Option("n_init", 10, "how many random starts are tried; the best is kept", least=1, whole=True)
-MAX_STEPS = Option(
+_N_INIT = MethodOption("n_init", 10, "number of random starts, of which the best is kept", least=1, whole=True)
+MAX_STEPS = MethodOption(
     "max_steps",
     "none",
-    "how many kicks are made at most, over all chains: the result is then reproducible",
+    "most kicks, over all chains; makes the result reproducible",
     choices=("none",),
     least=0,
     whole=True,
 )
-_RHO = Option("rho", 0.5, "parts of at most n^rho records are left to ONA*", least=0.0, most=1.0)
+_RHO = MethodOption("rho", 0.5, "parts of at most n^rho records are left to ONA*", least=0.0, most=1.0)
 
 _HALVES = (
     "the pseudo-code puts every record up to the median value into the lower half; here, as the printed figures "
@@ -63,12 +63,12 @@ _HALVES = (
     "A part of exactly 2k records stays whole, where the pseudo-code cuts it"
 )
 _VISITS = (
-    "the order in which groups are visited is not fixed by the text; here it is the order of their creation, new "
-    "groups last, which is within 0.5 % of all printed figures of ONA*"
+    "the text does not fix the order in which groups are visited; here it is the order of their creation, new groups "
+    "last, which is within 0.5 % of all printed figures of ONA*"
 )
 _PATHS = (
-    "with which group the path begins is not stated; here it is the first one made. On EIA the loss moves by 10 % and "
-    "more with that choice"
+    "the paper does not say with which group the path begins; here it is the first one made. On EIA this choice moves "
+    "the loss by 10 % and more"
 )
 
 METHODS: tuple[Method, ...] = (
@@ -90,14 +90,14 @@ METHODS: tuple[Method, ...] = (
     ),
     Method(
         "mdav-nc",
-        "MDAV whose groups take the record nearest to their moving mean",
+        "MDAV whose groups take in the record nearest to their moving mean",
         f"{KHOMNOTAI}, 3.1 and 5.2",
         NEAR_LINEAR.format(""),
         "maximum_distance:mdav_nc",
     ),
     Method(
         "mdav+",
-        "one seed a round, by falling distance from the mean of all records",
+        "one seed per round, in order of falling distance from the mean of all records",
         f"{THAETER}, algorithm 3",
         NEAR_LINEAR.format(" / k"),
         "maximum_distance:mdav_plus",
@@ -113,7 +113,7 @@ METHODS: tuple[Method, ...] = (
     ),
     Method(
         "mdav*",
-        "before a new group is made, extending the closest one is weighed against it",
+        "weighs extending the closest group against making a new one",
         f"{THAETER}, algorithm 5; {SCALABLE}, algorithm 1",
         NEAR_LINEAR.format(""),
         "maximum_distance:mdav_star",
@@ -133,14 +133,14 @@ METHODS: tuple[Method, ...] = (
     ),
     Method(
         "cbfs",
-        "one seed a round, furthest from the mean of what remains; groups follow their moving mean",
+        "one seed per round, furthest from the mean of what remains; groups follow their moving mean",
         f"{KHOMNOTAI}, 3.1 and 5.2",
         NEAR_LINEAR.format(""),
         "fixed_size:cbfs",
     ),
     Method(
         "cbfs-nc",
-        "another name of cbfs",
+        "another name for cbfs",
         f"{KHOMNOTAI}, 3.1 and 5.2",
         NEAR_LINEAR.format(""),
         "fixed_size:cbfs",
@@ -163,19 +163,19 @@ METHODS: tuple[Method, ...] = (
     ),
     Method(
         "tfrp-nc",
-        "TFRP whose groups take the record nearest to their moving mean",
+        "TFRP whose groups take in the record nearest to their moving mean",
         f"{KHOMNOTAI}, 5.2",
         NEAR_LINEAR.format(""),
         "fixed_size:tfrp_nc",
     ),
     Method(
         "gsms",
-        "of the candidate groups of all records, the one that leaves the least squared error",
+        "always the candidate group that leaves the least squared error",
         f"{KHOMNOTAI}, 3.1 and 5.2",
         "O(n^2) time and more, O(n (d + k)) memory",
         "density:gsms",
         parallel=True,
-        reading="fewer than k records that are left go one by one to the group of the nearest mean, which "
+        reading="the last records, if fewer than k, go one by one to the group of the nearest mean, which "
         "reproduces the printed figures",
     ),
     Method(
@@ -204,12 +204,12 @@ METHODS: tuple[Method, ...] = (
     ),
     Method(
         "npn-mhm",
-        "the best cut of the path that always goes on to the nearest record",
+        "the best cut of the path that always continues to the nearest record",
         f"{DOMINGO}, 4.1 and 4.2.1",
         NEAR_LINEAR.format(""),
         "paths:npn_mhm",
         (
-            Option(
+            MethodOption(
                 "start",
                 "pair",
                 "where the path starts: at the most distant pair, or at the record furthest from the mean",
@@ -257,7 +257,7 @@ METHODS: tuple[Method, ...] = (
         "O(n d + n log n) time, O(n d) memory",
         "insensitive:insensitive",
         (
-            Option(
+            MethodOption(
                 "order",
                 "hilbert",
                 "along a Hilbert curve, by the coordinates one after the other, or by the distance from a far corner",
@@ -299,7 +299,7 @@ METHODS: tuple[Method, ...] = (
         f"{THAETER}, algorithm 19; {SCALABLE}, algorithm 5",
         "O(n d^2 log n) time, O(n d) memory",
         "mondrian:mondrian_v2d",
-        (_WHOLE, Option("weight", 1.0, "how much the variance along a diagonal counts", least=0.0)),
+        (_WHOLE, MethodOption("weight", 1.0, "how much the variance along a diagonal counts", least=0.0)),
         parallel=True,
         reading=_HALVES,
     ),
@@ -317,7 +317,7 @@ METHODS: tuple[Method, ...] = (
         "ona",
         "random partitions improved by reassigning records and dissolving groups",
         f"{THAETER}, algorithm 14; {SCALABLE}, algorithm 2",
-        "O(n^2 d) time a round, O(n d) memory, times n_init",
+        "O(n^2 d) time per round, O(n d) memory, times n_init",
         "random_starts:ona",
         (_N_INIT,),
         parallel=True,
@@ -327,7 +327,7 @@ METHODS: tuple[Method, ...] = (
         "ona*",
         "MDAV*, then rounds of dissolving groups and reassigning records",
         f"{THAETER}, algorithms 15 to 17; {SCALABLE}, algorithm 3",
-        "near-linear time a round where the index prunes (at most 30), O(n^2 d) at worst; O(n d) memory",
+        "near-linear time per round where the index prunes (at most 30), O(n^2 d) at worst; O(n d) memory",
         "lloyd:ona_star",
         (_CLOSEST,),
         parallel=True,
@@ -337,7 +337,7 @@ METHODS: tuple[Method, ...] = (
         "ona*-gamma",
         "ONA* from MDAV*-gamma",
         f"{THAETER}, 6.4",
-        "near-linear time a round where the index prunes (at most 30), O(n^2 d) at worst; O(n d) memory",
+        "near-linear time per round where the index prunes (at most 30), O(n^2 d) at worst; O(n d) memory",
         "lloyd:ona_star_gamma",
         (_gamma(1.0),),
         parallel=True,
@@ -369,7 +369,7 @@ METHODS: tuple[Method, ...] = (
         f"{THAETER}, algorithm 10 (Rebollo-Monedero et al. 2013)",
         "the start, then at most 200 rounds, O(n^2 d / k) time each at worst; O(n d) memory",
         "constrained_lloyd:pcl",
-        (Option("start", "mdav*", "method of the first partition", choices=("mdav*", "mdav", "mondrian-v")),),
+        (MethodOption("start", "mdav*", "method of the first partition", choices=("mdav*", "mdav", "mondrian-v")),),
         reading="the paper seeks prices that make all n / k groups equally large, which fails for small k; here "
         "sizes have a lower bound only and assignments are exact flows",
     ),
@@ -382,9 +382,9 @@ METHODS: tuple[Method, ...] = (
     ),
     Method(
         "anytime",
-        "local search with exact costs, kicked again and again: the lowest loss for the time that it is given",
+        "local search with exact costs, kicked again and again: the lowest loss within the time given",
         OWN,
-        "as long as it may, and time a kick that does not depend on n; O(n (d + k)) memory",
+        "runs until the time limit; the time per kick does not depend on n; O(n (d + k)) memory",
         "anytime:anytime",
         (MAX_STEPS,),
         parallel=True,

@@ -12,7 +12,7 @@ import numpy as np
 from shoal.arrays import group_means
 from shoal.kernels import kicks as _kicks
 from shoal.kernels import search_state as _state
-from shoal.partitioning.pool import Pool
+from shoal.partitioning.pool import nearest_others
 
 Array = np.ndarray[Any, Any]
 
@@ -93,7 +93,7 @@ def field(X: Array, k: int, rng: np.random.Generator, n_jobs: int = 1) -> Field:
     lists = np.full((n, int(far[-1]) + 1 if len(points) > 1 else 1), -1, np.int32)
     m = min(lists.shape[1], len(points) - 1)
     if m > 0:
-        found = Pool(points).nearest_each(points, m, np.arange(len(points)), n_jobs)[0]
+        found = nearest_others(points, m, n_jobs)[0]
         order, starts = np.argsort(kind, kind="stable"), np.cumsum(counts) - counts
         targets = found[kind]
         lists[:, :m] = order[starts[targets] + (rng.random((n, m)) * counts[targets]).astype(np.int64)]

@@ -23,33 +23,33 @@ from shoal.progress import Progress, part, silent
 Start = Literal["mdav*", "mdav", "mondrian-v"]
 
 ROUNDS = 200
-# How many of the nearest groups a record may go to at first; those that the proof finds missing are added.
+# Number of nearest groups that a record may go to at first; the proof adds others as needed.
 NEAR = 8
-# How much of the change of the means is foreseen when records are exchanged.
+# How far the movement of the means is anticipated when records are exchanged.
 FORESIGHT = (1.0, 0.75, 0.5, 0.25)
-# Which neighbour a group is split with.
+# Ranks of the neighbours that a group is divided together with.
 PARTNERS = (1, 2, 3)
-# A fall of the squared error by this much ends a round: it is worth starting again with the cheapest step.
+# A gain of this share of the squared error ends a round, as it pays to start again with the cheapest step.
 WORTHWHILE = 1e-3
 # A proposal has to lower the squared error by more than the rounding of sums.
 GAIN = 2.0**-40
 
 
 def pcl(X: Array, k: int, *, start: Start = "mdav*", report: Progress = silent) -> Array:
-    """Lloyd with a least group size: assignment by minimum-cost flow, means, and so on (T 6.2, algorithm 10).
+    """Lloyd with a least group size: assignment by minimum-cost flow and means in turn (T 6.2, algorithm 10).
 
     A round assigns all records to the means of the groups at the least sum of squared distances that
     leaves k records or more in every group (`assign`: exact, proven by duals). If that gains little (less
     than a thousandth of the squared error), more is tried in the same round, until the gain is worthwhile:
 
-    - `exchanged`: the same flow with costs that foresee how means move when a record leaves or joins;
+    - `exchanged`: the same flow with costs that anticipate how means move when a record leaves or joins;
     - `dissolved`: groups whose records go to their cheapest neighbours;
-    - `split`: groups of 2k or more records, then two neighbouring groups of 3k or more, by `mdav_star`.
+    - `divided`: groups of 2k or more records, then pairs of neighbouring groups of 3k or more, by `mdav_star`.
 
-    Each is only a proposal. It falls into parts that share no group, and a part is taken over if and only
-    if it lowers the squared error (`improvement`). So the squared error falls strictly in every round and
-    never exceeds that of the start, every group has k records or more at any time, and the number of
-    groups is not fixed. The end is a round in which nothing helps, or 200 rounds.
+    Each is only a proposal. It falls into parts that share no group, and a part is accepted if and only if
+    it lowers the squared error (`improvement`). So the squared error falls strictly in every round and never
+    exceeds that of the start, every group has k records or more at any time, and the number of groups is not
+    fixed. The method ends with a round in which nothing helps, or after 200 rounds.
 
     Parameters
     ----------
@@ -61,17 +61,17 @@ def pcl(X: Array, k: int, *, start: Start = "mdav*", report: Progress = silent) 
 
     Notes
     -----
-    Cost: the start, then O(n^2 d / k) a round at worst for the nearest means of all records, plus the
-    flow, which is local and starts from the prices of the last round. Memory O(n (d + t)) with t = 8 arcs a
+    Cost: the start, then O(n^2 d / k) per round at worst for the nearest means of all records, plus the
+    flow, which is local and starts from the prices of the last round. Memory O(n (d + t)) with t = 8 arcs per
     record and those that the proofs add. Nothing is random, and nothing runs in threads.
 
-    Where it differs from the paper: there, prices are sought so that all n / k groups are of one size,
-    by a method for continuous distributions that fails for k below some hundreds. Here they are the duals
-    of a flow, sizes have a lower bound only, as k-anonymity asks, and it holds for every k. The steps other
-    than assignment and update are ours.
+    Where it differs from the paper: there, prices are sought that make all n / k groups equally large, by a
+    method for continuous distributions that fails for k below some hundreds. Here they are the duals of a
+    flow, and sizes have a lower bound only, as k-anonymity requires, which works for every k. The steps other
+    than assignment and update are our own.
 
-    A flow of our own, as the solver at hand (HiGHS in scipy) works to 1e-7 absolutely, whatever the units of
-    X (on skewed data that costs the eighth digit), and cannot start from known prices: at n = 30000, k = 10
+    The flow is our own code, because HiGHS in scipy has an absolute tolerance of 1e-7, whatever the units of X
+    (on skewed data that costs the eighth digit), and cannot start from known prices: at n = 30000 and k = 10,
     one solution took it 8 s.
     """
     first = {"mdav*": mdav_star, "mdav": mdav, "mondrian-v": mondrian_v}[start]
@@ -80,7 +80,7 @@ def pcl(X: Array, k: int, *, start: Start = "mdav*", report: Progress = silent) 
 
 
 class _Rounds:
-    """One run of the alternation, from a partition into groups of at least k."""
+    """One run of `pcl`, from a partition into groups of at least k."""
 
     def __init__(self, X: Array, k: int, labels: Array) -> None:
         self.X, self.k, self.labels = X, k, labels
@@ -100,21 +100,21 @@ class _Rounds:
         return self.labels
 
     def _proposals(self) -> Iterator[Array]:
-        """Yield what may be better than `labels`, which may have changed when the next one is asked for."""
+        """Yield partitions that may be better than `labels`, which may change between two of them."""
         X, k = self.X, self.k
         centres = _groups.all_means(X, self.labels, int(self.labels.max()) + 1)
-        found = self._last = assign(X, centres, k, self.labels, self._last)
-        # Arcs outlive small changes: records move along them, and what is proposed is only a proposal.
-        arcs = _arcs(X, centres, _keys(self.labels, found.near, len(centres)))
-        yield found.labels
+        cheapest = self._last = assign(X, centres, k, self.labels, self._last)
+        # These arcs are kept even if `labels` changes a little: every result is only a proposal.
+        arcs = _arcs(X, centres, _keys(self.labels, cheapest.near, len(centres)))
+        yield cheapest.labels
         for foresight in FORESIGHT:
-            yield exchanged(arcs, self.labels, k, foresight, found.prices)
+            yield exchanged(arcs, self.labels, k, foresight, cheapest.prices)
         yield dissolved(X, self.labels, arcs)
         for partner in (0, *PARTNERS):
-            yield split(X, self.labels, k, partner)
+            yield divided(X, self.labels, k, partner)
 
     def _accept(self, proposed: Array) -> None:
-        """Take over what lowers the squared error."""
+        """Accept the parts of a proposal that lower the squared error."""
         labels = improvement(self.X, self.labels, proposed)
         error = squared_error(self.X, labels)
         if not error < self.error:
@@ -122,7 +122,7 @@ class _Rounds:
         groups = int(self.labels.max()) + 1
         sizes = np.bincount(labels, minlength=groups)
         if len(sizes) > groups or sizes.min() == 0:
-            # Groups came or went: their numbers change, and what was known of them is void.
+            # Groups came or went, so their numbers change, and the last assignment is void.
             labels, self._last = numbered(labels), None
         self.labels, self.error = labels, error
 
@@ -130,14 +130,14 @@ class _Rounds:
 def improvement(X: Array, labels: Array, proposed: Array) -> Array:
     """Return `labels`, changed to `proposed` wherever that lowers the squared error.
 
-    Groups between which a record would move belong together. Whatever happens in one such part does not
-    change the squared error of another, so each is judged by itself.
+    Groups between which a record would move form a part. Changes in one part do not affect the squared
+    error of another, so each part is judged separately.
 
     Parameters
     ----------
     X : float64[n, d]
     labels, proposed : int64[n]
-        Partitions; a group of the same number is the same group.
+        Partitions; groups with the same number correspond.
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -160,23 +160,23 @@ def group_costs(X: Array, labels: Array, groups: int) -> Array:
 
 
 def exchanged(arcs: _flow.Arcs, labels: Array, k: int, foresight: float, prices: Array) -> Array:
-    """Propose the cheapest assignment for costs that foresee how means move.
+    """Propose the cheapest assignment for costs that anticipate how means move.
 
-    A record at squared distance s that leaves its group of m records takes s m / (m - 1) with it; one
-    that joins a group of m adds s m / (m + 1). With these costs a single move is judged rightly, while
-    Lloyd holds too many records back; several moves that meet in a group are not, hence the `foresight`
-    below 1, which lies between the two.
+    A record at squared distance s that leaves its group of m records lowers the squared error by
+    s m / (m - 1); one that joins a group of m raises it by s m / (m + 1). These costs are exact for a single
+    move, while those of Lloyd hold too many records back. For several moves in the same group they are not
+    exact; a `foresight` below 1 lies between the two.
 
     Parameters
     ----------
     arcs : Arcs
-        Squared distances of records to means, the own one among them.
+        Squared distances of records to means, including that of their own group.
     labels : int64[n]
     k : int
     foresight : float
         0 gives the costs of Lloyd, 1 those above.
     prices : float64[g]
-        To start from.
+        Prices to start from.
     """
     sizes = np.bincount(labels).astype(np.float64)[arcs.groups]
     own = labels[arcs.records] == arcs.groups
@@ -185,7 +185,7 @@ def exchanged(arcs: _flow.Arcs, labels: Array, k: int, foresight: float, prices:
     return _settled(arcs._replace(costs=costs), labels, prices, k).labels
 
 
-def split(X: Array, labels: Array, k: int, partner: int) -> Array:
+def divided(X: Array, labels: Array, k: int, partner: int) -> Array:
     """Propose to divide large groups by `mdav_star`.
 
     Parameters
@@ -194,8 +194,9 @@ def split(X: Array, labels: Array, k: int, partner: int) -> Array:
     labels : int64[n]
     k : int
     partner : int
-        0: groups of 2k records or more. Else groups of 3k or more together with their neighbour of that
-        rank (by means), so that two groups may become three; each group only once, the most costly first.
+        0: divide groups of 2k records or more. Else divide groups jointly with their neighbour of that rank (by
+        means) if the two have 3k records or more, so that two groups may become three. Each group takes part
+        once, the most costly first.
     """
     rows = members(labels)
     groups = len(rows)
@@ -228,14 +229,14 @@ def _neighbours(X: Array, labels: Array, groups: int) -> Array:
 def dissolved(X: Array, labels: Array, arcs: _flow.Arcs) -> Array:
     """Propose to dissolve groups, each record going to the group whose squared error it raises least.
 
-    Groups come in order of what that is thought to gain, as far as they do not touch one that was changed.
+    Groups come in order of their expected gain, and are skipped if they touch a group that was changed.
 
     Parameters
     ----------
     X : float64[n, d]
     labels : int64[n]
     arcs : Arcs
-        Squared distances of records to means; they say where a record may go.
+        Squared distances of records to means. A record may go to these groups only.
     """
     rows = members(labels)
     sizes = np.bincount(labels).astype(np.float64)[arcs.groups]
@@ -256,20 +257,20 @@ def dissolved(X: Array, labels: Array, arcs: _flow.Arcs) -> Array:
 
 
 class Assignment(NamedTuple):
-    """The cheapest assignment to given centres, with what proves it.
+    """The cheapest assignment to given centres, with its proof.
 
     Attributes
     ----------
     labels : int64[n]
         Every group has at least k records.
     prices : float64[g]
-        The dual solution: the reward for joining each group.
+        The dual solution: a reward for joining each group.
     near : int64[n, t]
         The groups of least squared distance - price for each record.
     cost : float
         Sum of the squared distances to the centres.
     bound : float
-        Value of the dual solution, which no assignment can go below; equal to `cost` but for rounding.
+        Value of the dual solution, a lower bound on the cost of all assignments; equal to `cost` up to rounding.
     """
 
     labels: Array
@@ -282,10 +283,10 @@ class Assignment(NamedTuple):
 def assign(X: Array, centres: Array, k: int, labels: Array, last: Assignment | None = None) -> Assignment:
     """Assign records to centres at the least sum of squared distances, k or more to every centre.
 
-    The flow is solved with a few arcs for each record. Its prices prove that no other arc would help if
-    squared distance - price is nowhere less than where the record is; the groups where it is least are the
-    nearest ones to the record when centre j has one more coordinate, sqrt(max price - price_j), so that one
-    exact search over *all* centres is the proof. Arcs that it finds to be better are added, until none is.
+    The flow is solved with a few arcs for each record. No other arc would help if squared distance - price is
+    least, over all groups, where the record is. If centre j gets one more coordinate, sqrt(max price - price_j),
+    then the groups where it is least are those with the nearest centres, so one exact search over *all* centres
+    is the proof. Better arcs that it finds are added, until there are none.
 
     Parameters
     ----------
@@ -293,9 +294,9 @@ def assign(X: Array, centres: Array, k: int, labels: Array, last: Assignment | N
     centres : float64[g, d]
     k : int
     labels : int64[n]
-        Some assignment of k or more records to every centre, which makes the first flow feasible.
+        Any assignment of k or more records to every centre. It makes the first flow feasible.
     last : Assignment, optional
-        To similar centres in the same order, to start from.
+        An assignment to similar centres in the same order, to start from.
     """
     n, g = len(X), len(centres)
     queries = np.column_stack([X, np.zeros(n)])
@@ -326,7 +327,7 @@ def _nearest(queries: Array, centres: Array, prices: Array) -> Array:
 
 
 def _keys(labels: Array, near: Array, groups: int) -> Array:
-    """Return record * groups + group of the arcs to own and near groups, ascending: int64[m]."""
+    """Return record * groups + group for the arcs to a record's own group and to near ones, ascending: int64[m]."""
     rows = np.arange(len(labels)) * groups
     return np.unique(np.column_stack([rows + labels, rows[:, None] + near]))
 
@@ -342,7 +343,7 @@ def _arcs(X: Array, centres: Array, keys: Array) -> _flow.Arcs:
 
 
 def _settled(arcs: _flow.Arcs, labels: Array, prices: Array, k: int) -> _flow.Flow:
-    """Return the cheapest flow along `arcs`, found from `labels` and `prices`, which are left as they are."""
+    """Return the cheapest flow along `arcs`, starting from `labels` and `prices`, which stay unchanged."""
     flow = _flow.empty_flow(labels, prices)
     if not _flow.settle(arcs, flow, k):
         raise ShoalError(

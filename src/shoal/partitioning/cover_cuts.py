@@ -1,9 +1,9 @@
-"""Cuts: what fractions of groups cannot do that whole groups can.
+"""Cuts: inequalities that hold for whole groups, but not for fractions of groups.
 
-Of an odd set U of records, 2m + 1 of them, at most m groups of a partition can hold two or more; counted as the
-half, rounded down, of the records that a group has in U, these sum to at most m. (Half the sum over U of "every
-record is in one group" is m + 1/2; rounding down the coefficients and then the right side keeps every partition.)
-Sets of three are the subset-row cuts of set partitioning; for k = 2 larger ones are those of matching.
+Let U be a set of 2m + 1 records. If a group with t records in U counts floor(t/2), the groups of a partition sum to at
+most m. (Adding up half of "every record is in one group" over U gives m + 1/2; rounding down the coefficients and then
+the right side keeps every partition.) For sets of three these are the subset-row cuts of set partitioning; for k = 2,
+those of larger sets are the cuts of matching.
 
 In pricing, the price sigma of a cut is spread over the pairs of U. A group with t records in U pays sigma floor(t/2)
 and has t (t - 1) / 2 of these pairs. So each pair may carry the least of floor(t/2) / (t (t - 1) / 2) over all
@@ -57,7 +57,7 @@ class Cuts:
         return held
 
     def spread(self, sigma: Array, size: int) -> tuple[Array, Array, Array]:
-        """Return what the prices of the cuts add to the weights of pairs in groups of `size` records.
+        """Return the share of the prices of cuts in the weights of pairs, for groups of `size` records.
 
         Returns
         -------
@@ -77,12 +77,12 @@ class Cuts:
 
 
 def _share(most: int) -> float:
-    """Return what each pair may carry if a group has at most so many records in the set."""
+    """Return the share of a price that each pair may carry if a group has at most `most` records in the set."""
     return min((t // 2) / (t * (t - 1) / 2) for t in range(2, most + 1))
 
 
 def membership(groups: Array, n: int) -> Any:
-    """Return who is in which group: sparse [n, c], from int32[c, most] padded with n."""
+    """Return the members of groups as a sparse [n, c] matrix, from int32[c, most] padded with n."""
     import scipy.sparse as sp
 
     inside = groups < n
@@ -100,9 +100,9 @@ def separate(groups: Array, fractions: Array, n: int, wanted: int, largest: int)
     fractions : float64[c]
     n : int
     wanted : int
-        How many at most; no record is in more than five of them.
+        Most sets to return; no record is in more than five of them.
     largest : int
-        Size of the largest set; beyond three only where threes do not suffice.
+        Size of the largest set. Sets of more than three are tried only if there are few violated sets of three.
     """
     kept = (fractions > 1e-6) & (fractions < 1 - 1e-6)
     groups, fractions = groups[kept], fractions[kept]
@@ -115,24 +115,24 @@ def separate(groups: Array, fractions: Array, n: int, wanted: int, largest: int)
     violations = _threes(near, lists, fractions.tolist())
     if largest > 3 and len(violations) <= wanted // 4:
         violations |= _grown(near, lists, fractions.tolist(), largest)
-    found: list[tuple[int, ...]] = []
+    chosen: list[tuple[int, ...]] = []
     uses = np.zeros(n, np.int64)
     for violation, rows in sorted(((v, rows) for rows, v in violations.items()), reverse=True):
-        if len(found) < wanted and violation >= LEAST_VIOLATION and uses[list(rows)].max() < 5:
-            found.append(rows)
+        if len(chosen) < wanted and violation >= LEAST_VIOLATION and uses[list(rows)].max() < 5:
+            chosen.append(rows)
             uses[list(rows)] += 1
-    return found
+    return chosen
 
 
 def _threes(
     near: list[dict[int, float]], groups: list[list[int]], fractions: list[float]
 ) -> dict[tuple[int, ...], float]:
-    """Return how far the cuts of sets of three are violated, where they are.
+    """Return the violated cuts of sets of three, and by how much each is violated.
 
     Parameters
     ----------
     near : list of dict
-        For each record, how much of each other one (and of itself) is in groups with it.
+        For each record, the sum of the fractions of groups that it shares with each other record (and with itself).
     """
     sums: dict[tuple[int, ...], float] = {}
     for a, others in enumerate(near):
@@ -141,7 +141,7 @@ def _threes(
                 for c, bc in near[b].items():
                     if c > b and c in others and ab + bc + others[c] > 1 + LEAST_VIOLATION:
                         sums[a, b, c] = ab + bc + others[c] - 1
-    # Who has all three was counted three times.
+    # Groups with all three records were counted three times.
     for group, x in zip(groups, fractions, strict=True):
         for three in combinations(sorted(group), 3):
             if three in sums:
@@ -152,12 +152,12 @@ def _threes(
 def _grown(
     near: list[dict[int, float]], groups: list[list[int]], fractions: list[float], largest: int
 ) -> dict[tuple[int, ...], float]:
-    """Return violated cuts of larger sets: from each record on, who has most in common with the set joins it."""
+    """Return violated cuts of larger sets, grown from each record by the record that shares most with the set."""
     holders: dict[int, list[int]] = {}
     for g, group in enumerate(groups):
         for row in group:
             holders.setdefault(row, []).append(g)
-    found: dict[tuple[int, ...], float] = {}
+    violations: dict[tuple[int, ...], float] = {}
     for start in holders:
         rows, held, value = [start], dict.fromkeys(holders[start], 1), 0.0
         links = {b: w for b, w in near[start].items() if b != start}
@@ -175,11 +175,11 @@ def _grown(
             if len(rows) % 2 == 1 and value - len(rows) // 2 > best + 1e-9:
                 best, chosen = value - len(rows) // 2, len(rows)
         if chosen:
-            found[tuple(sorted(rows[:chosen]))] = best
-    return found
+            violations[tuple(sorted(rows[:chosen]))] = best
+    return violations
 
 
 def _row(matrix: Any, a: int) -> tuple[list[int], list[float]]:
-    """Return columns and values of a row of a sparse matrix."""
+    """Return the columns and values of a row of a sparse matrix."""
     part = slice(matrix.indptr[a], matrix.indptr[a + 1])
     return matrix.indices[part].tolist(), matrix.data[part].tolist()

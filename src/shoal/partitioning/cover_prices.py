@@ -1,4 +1,4 @@
-"""Prices of records and of cuts, whether no group is cheaper than its records, and the bound that follows.
+"""Prices of records and of cuts, the groups that are cheaper than their records, and the bound that follows.
 
 Give record i the price pi_i and a cut u (see :mod:`shoal.partitioning.cover_cuts`) the price sigma_u >= 0. The
 *reduced cost* of a group is its squared error, less the prices of its records, plus for each cut sigma_u times the
@@ -7,10 +7,9 @@ coefficient of the group in it. If no group has a negative reduced cost, then ev
     sum of pi - sum over cuts of sigma_u * right_u:
 
 add up the reduced costs of its groups, which hold every record once, and whose coefficients in a cut sum to at most
-`right_u`. The list of groups of negative reduced cost comes from :mod:`shoal.kernels.pricing` and is complete. Where
-there are some, prices are lowered until there is none; so any prices give a bound, and the solver that proposed them
-need not be trusted. What was not asked for is paid for too: if only groups below -rho a record were listed, all
-prices fall by rho.
+`right_u`. The list of groups of negative reduced cost comes from :mod:`shoal.kernels.pricing` and is complete. If there
+are any, prices are lowered until there are none. So any prices give a bound, and the solver that proposed them need not
+be trusted. If only groups below -rho per record were listed, all prices are lowered by rho.
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ from shoal.arrays import Array
 from shoal.kernels import pricing as _pricing
 from shoal.partitioning.cover_cuts import Cuts
 
-# Weights looked at before the clock is read again: about a tenth of a second.
+# Weights computed before the clock is read again: about a tenth of a second.
 STRETCH = 10_000_000
-# Most neighbours, of all records together.
+# Most neighbours of all records together.
 MOST_NEIGHBOURS = 60_000_000
 
 
@@ -39,7 +38,7 @@ class Prices(NamedTuple):
 
 
 class Effort(NamedTuple):
-    """How long to list: until a time (of `time.monotonic`), so many weights and groups of each size."""
+    """Limits of a listing: a time on the clock of `time.monotonic`, and numbers of weights and groups for each size."""
 
     deadline: float
     weights: int = 200_000_000
@@ -80,15 +79,15 @@ class Pricing:
         records : float64[n], cuts : Cuts, sigma : float64[len(cuts)]
         share : float
         effort : Effort
-            Where it is not enough, the list is given up.
+            If it does not suffice, the list is incomplete.
         room : float
         """
         groups, complete = [np.empty((0, self.most), np.int32)], True
         for size in range(self.k, self.most + 1):
             extra = cuts.spread(sigma, size)
-            found, complete = self._of_size(records, size, share * size + room, extra, effort)
-            padded = np.full((len(found), self.most), self.n, np.int32)
-            padded[:, :size] = found
+            of_size, complete = self._of_size(records, size, share * size + room, extra, effort)
+            padded = np.full((len(of_size), self.most), self.n, np.int32)
+            padded[:, :size] = of_size
             groups.append(padded)
             if not complete:
                 break
@@ -98,7 +97,7 @@ class Pricing:
         return Listed(listed[inside], reduced[inside], complete)
 
     def reduced(self, groups: Array, records: Array, cuts: Cuts, sigma: Array) -> Array:
-        """Return the reduced costs of `groups`, those of cuts counted exactly."""
+        """Return the reduced costs of `groups`, with the exact share of cuts."""
         reduced: Array = _pricing.reduced_costs(self.X, records, groups)[1]
         return reduced + cuts.coefficients(groups).T @ sigma if len(cuts) else reduced
 

@@ -1,8 +1,8 @@
 """The linear programme over groups, and the mixed-integer one, solved by HiGHS.
 
-Choose fractions of groups, every record once, at the least cost. The duals of its rows are the prices of records.
-A record may be left out, or be held once more, for a charge; all that does is to keep its price between two limits, so
-that there is always a solution, and prices of a programme over few groups are not wild.
+The programme chooses fractions of groups that cover every record once at the least cost. The duals of its rows are the
+prices of records. A record may be left out, or be covered once more, at a charge. This only keeps its price between two
+limits, so that there is always a solution, and that prices of a programme over few groups are not extreme.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Programme:
         self._highs.changeColsCost(2 * self.n, columns, np.concatenate([most, -least]))
 
     def add(self, groups: Array) -> int:
-        """Add groups (int32[c, most], padded with n) that are not there yet; return how many."""
+        """Add the groups (int32[c, most], padded with n) that are new; return their number."""
         groups = np.sort(groups, axis=1)
         marks = self._hashes(groups)
         first = np.unique(marks, return_index=True)[1]
@@ -108,14 +108,15 @@ class Programme:
             self.cuts = Cuts(self.n, [rows for rows, kept in zip(self.cuts.sets, keep, strict=True) if kept])
 
     def solve(self, deadline: float, interior: bool = False) -> Solved | None:
-        """Solve it; None if that takes longer than the deadline allows.
+        """Solve the programme; return None if the deadline passes first.
 
         Parameters
         ----------
         deadline : float
             On the clock of `time.monotonic`.
         interior : bool
-            By an interior point, which is quicker for large groups, not by the simplex method from the last solution.
+            Use an interior-point method, which is quicker for large groups, instead of the simplex method from the
+            last solution.
         """
         import highspy
 
@@ -155,7 +156,7 @@ def first_groups(near: Array, k: int, most: int, subsets: int) -> Array:
     k, most : int
         Sizes of groups.
     subsets : int
-        About how many for each record, at most.
+        About the most subsets for each record.
     """
     n, q = near.shape
     width = k - 1
@@ -178,15 +179,15 @@ def first_groups(near: Array, k: int, most: int, subsets: int) -> Array:
 def best_choice(
     X: Array, groups: Array, own: Array, cuts: Cuts, ceiling: float, deadline: float
 ) -> tuple[Array | None, bool]:
-    """Choose groups that hold every record once at the least cost.
+    """Choose groups that cover every record once at the least cost.
 
     Parameters
     ----------
     X : float64[n, d]
     groups : int32[c, most]
-        To choose from, padded with n.
+        Candidates, padded with n.
     own : int32[g, most]
-        The groups of the best partition known; they are among those to choose from.
+        The groups of the best partition known, which are candidates too.
     cuts : Cuts
     ceiling : float
         The cost of the partition `own`.
@@ -197,7 +198,7 @@ def best_choice(
     chosen : int32[g, most] or None
         The groups of the best partition found.
     finished : bool
-        Whether there is none better, within the tolerances of the solver.
+        Whether no better one exists, within the tolerances of the solver.
     """
     import scipy.sparse as sp
 
@@ -227,25 +228,25 @@ def choice(
     seconds: float | None = None,
     nodes: int | None = None,
 ) -> tuple[Array, bool]:
-    """Solve an integer programme: choose columns that hold every record once at the least cost.
+    """Solve an integer programme: choose columns that cover every record once at the least cost.
 
     Parameters
     ----------
     costs : float64[c]
-        To a scale on which a record costs about 1.
+        On a scale on which a record costs about 1.
     matrix : sparse array of shape (r, c), by column
     records : int
-        The first rows, which must be equal to their right-hand side; the others may stay below it.
+        Number of first rows that must equal their right-hand side; the others may stay below it.
     right : float64[r]
     start : float64[c]
-        A choice to start from: 0 or 1.
+        A choice to start from, 0 or 1 for each column.
     seconds, nodes : optional
         Limits. Without a limit of time the result does not depend on the machine.
 
     Returns
     -------
     int64[g]
-        The columns chosen. To be looked at, not believed: the solver works with tolerances.
+        The columns chosen. Callers must check them, as the solver works with tolerances.
     finished : bool
         Whether there is no better choice, within the tolerances of the solver.
     """
@@ -267,7 +268,7 @@ def choice(
 
 
 def _integer_programme(costs: Array, matrix: Any, records: int, right: Array) -> Any:
-    """Return the programme of :func:`choice` as HiGHS takes it."""
+    """Return the programme of :func:`choice` in the form of HiGHS."""
     import highspy
 
     lp = highspy.HighsLp()

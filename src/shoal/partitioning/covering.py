@@ -3,18 +3,18 @@
 An optimal group has k to 2k - 1 records, as a larger one can be split without loss. The steps:
 
 1. *Columns.* A linear programme over some groups proposes prices of records; exact pricing lists the groups that
-   are cheaper than their records, which join the programme, and lowers the prices until there is none: a bound
-   (:mod:`shoal.partitioning.cover_prices`). Prices are looked at on the way from the best ones so far to those of the
-   programme, as far as the list is short.
+   are cheaper than their records, adds them to the programme, and lowers the prices until there are none, which gives
+   a bound (:mod:`shoal.partitioning.cover_prices`). Prices are tried on the way from the best ones so far to those of
+   the programme, as far as the list stays short.
 2. *Cuts* (:mod:`shoal.partitioning.cover_cuts`) raise the bound, with more columns after each round of them.
 3. *Partitions.* A mixed-integer programme over the groups of least reduced cost finds a good partition.
 4. *Proof.* A partition that costs less than the best one known has only groups whose reduced cost is at most
    the gap between this cost and the bound. All of them are listed, and the mixed-integer programme over them is solved.
 
-It all ends at the time limit, with the best bound and partition so far. What is proven: the bound rests on prices
-that were checked against all groups in double precision, not on a solver; the optimum also on HiGHS having solved
-the last mixed-integer programme rightly, within its tolerances. Both are meant up to TOLERANCE, relative to the squared
-error of the best partition. It is no certificate in exact arithmetic.
+At the time limit, the search ends with the best bound and partition so far. The bound rests on prices that were checked
+against all groups in double precision, not on a solver. The proof of the optimum also relies on HiGHS to solve the last
+mixed-integer programme correctly, within its tolerances. Both hold up to TOLERANCE, relative to the squared error of
+the best partition. They are no certificates in exact arithmetic.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ from shoal.partitioning.cover_prices import Effort, Listed, Prices, Pricing
 from shoal.partitioning.cover_programme import Programme, Solved, best_choice, first_groups
 from shoal.partitioning.lloyd import ona_star
 from shoal.partitioning.maximum_distance import mdav_star
-from shoal.partitioning.pool import Pool, members, numbered, total_cost
+from shoal.partitioning.pool import members, nearest_others, numbered, total_cost
 from shoal.progress import Progress, silent
 
 log = logging.getLogger("shoal")
 
 TOLERANCE = 1e-6
-# How near the bound comes to the value of the linear programme before cuts are added.
+# How close the bound must come to the value of the linear programme before cuts are added.
 CLOSE = 2e-6
-# Reduced costs above this, a record, are taken for zero; the bound pays for it.
+# Reduced costs above -RHO per record count as zero; the bound is lowered accordingly.
 RHO = 1e-8
-# Weights to look at, for each size, before prices are given up as too hard; grows where that happens often.
+# Weights to compute, for each size, before prices are given up as too hard. Grows if that happens often.
 FIRST_WEIGHTS = 60_000_000
-# Columns to start from: subsets of the neighbours of each record, and all together where groups are large.
+# Columns to start from: subsets of the neighbours for each record, and in total where groups are large.
 SUBSETS = 80
 FIRST_COLUMNS = 60_000
 NEW_COLUMNS = 2000
@@ -54,12 +54,12 @@ NEW_CUTS = 300
 LARGEST_SET = 41
 MOST_IN_PROOF = 400_000
 MOST_IN_SEARCH = 10_000
-# Beyond, a linear programme over all records at once takes too long.
+# Beyond this, a linear programme over all records at once takes too long.
 MOST_RECORDS = 6000
 
 
 class Cover(NamedTuple):
-    """Bound on the squared error of all partitions, the best one found and its own, and whether it is optimal."""
+    """A bound on the squared error of all partitions; the best one found, its error, and whether it is optimal."""
 
     bound: float
     labels: Array
@@ -87,7 +87,7 @@ def solve(X: Array, k: int, labels: Array | None = None, time_limit: float = 300
     error = total_cost(X, labels)
     if n < 2 * k or error == 0:
         return Cover(error * (1 - TOLERANCE), labels, error, True)
-    # From here on the best known partition costs n: tolerances are relative to it.
+    # From here on, the best known partition costs n: tolerances are relative to it.
     search = _Search(np.ascontiguousarray(X * np.sqrt(n / error)), k, labels, end)
     search.run(report)
     report(1.0)
@@ -97,7 +97,7 @@ def solve(X: Array, k: int, labels: Array | None = None, time_limit: float = 300
 
 
 def _small_groups(X: Array, k: int, labels: Array) -> Array:
-    """Return labels in which groups of 2k records or more are split: that never costs anything."""
+    """Split groups of 2k records or more, which never raises the squared error; return the labels."""
     labels = numbered(labels)
     for rows in members(labels):
         if len(rows) >= 2 * k:
@@ -106,7 +106,7 @@ def _small_groups(X: Array, k: int, labels: Array) -> Array:
 
 
 def record_prices(X: Array, k: int, end: float) -> Array:
-    """Return prices of records at which no group of these records is cheaper than its own: float64[n].
+    """Return prices of records at which no group is cheaper than its records: float64[n].
 
     Parameters
     ----------
@@ -134,13 +134,13 @@ class _Search:
         self.labels, self.ceiling, self.proven = labels, float(len(X)), False
         self.pricing = Pricing(X, k)
         self.programme = Programme(X, self.pricing.most)
-        near, squares = Pool(X).nearest_each(X, min(3 * k + 2, self.n - 1), np.arange(self.n))
+        near, squares = nearest_others(X, min(3 * k + 2, self.n - 1))
         self.near = near.astype(np.int32)
-        # The neighbour bound: prices at which no group is cheaper than its records, whatever it is.
+        # The neighbour bound: prices at which no group at all is cheaper than its records.
         prices = squares[:, : k - 1].sum(axis=1) / (2 * k) * (1 - 1e-12)
         self.best = Prices(prices, np.empty(0), float(prices.sum()))
         self.step, self.weights = 0.5 if k <= 5 else 0.2, FIRST_WEIGHTS
-        # How far prices of the programme may be from the best ones so far.
+        # How far the prices of the programme may be from the best ones so far.
         self.reach = prices + prices.mean() if k >= 5 else np.full(self.n, 10.0 * self.n)
         self.own = np.full((int(labels.max()) + 1, self.pricing.most), self.n, np.int32)
         for row, rows in enumerate(members(labels)):
@@ -150,7 +150,7 @@ class _Search:
         self.programme.add(first_groups(near, k, self.pricing.most, subsets))
 
     def run(self, report: Progress) -> None:
-        """Raise the bound and look for partitions until they meet or the time is over."""
+        """Raise the bound and look for better partitions until the two meet or the time is up."""
         start = time.monotonic()
         rounds = 0
         tried = np.inf
@@ -189,7 +189,7 @@ class _Search:
             self.add_cuts(sets, solved)
 
     def columns(self) -> Solved | None:
-        """Add columns until the bound is that of the programme; None at the end of the time."""
+        """Add columns until the bound reaches the value of the programme; return None if the time is up."""
         while True:
             self.programme.limit(self.best.records - self.reach, self.best.records + self.reach)
             solved = self.programme.solve(self.end, self.k >= 5 and not len(self.programme.cuts))
@@ -205,9 +205,9 @@ class _Search:
             listed = self.pricing.groups(point, self.programme.cuts, sigma, -RHO, Effort(self.end, self.weights))
             better = False
             if listed.complete:
-                found = self.pricing.feasible(point, self.programme.cuts, sigma, listed, -RHO)
-                better = found.bound > self.best.bound
-                self.best = found if better else self.best
+                prices = self.pricing.feasible(point, self.programme.cuts, sigma, listed, -RHO)
+                better = prices.bound > self.best.bound
+                self.best = prices if better else self.best
             added = self._extend(solved, point, listed)
             log.debug(
                 "  value %.7f bound %.7f step %.3f listed %d %s added %d",
@@ -219,7 +219,7 @@ class _Search:
                 added,
             )
             if not listed.complete:
-                # Nearer to the best prices lists are shorter, but so are the steps.
+                # Closer to the best prices, lists are shorter, but so are the steps.
                 self.step, self.weights = (self.step / 2, self.weights) if self.step > 0.1 else (0.1, 4 * self.weights)
             elif not added and self.step == 1.0 and not better:
                 if not solved.bound:
@@ -244,7 +244,7 @@ class _Search:
         return programme.add(groups[order[reduced[order] < -RHO * self.k]])
 
     def _descents(self, prices: Array) -> Array:
-        """Return groups around each record, by moves and swaps that lower the cost less the prices."""
+        """Return groups around each record, reached by moves and swaps that lower the reduced cost."""
         groups, n = self.programme.groups, self.n
         ranked = groups[np.argsort(_pricing.reduced_costs(self.X, prices, groups)[1], kind="stable")]
         records, first = np.unique(ranked, return_index=True)
@@ -277,7 +277,7 @@ class _Search:
         self._choose(programme.groups[order[reduced[order] <= self.ceiling - self.best.bound]], share)
 
     def prove(self, share: float) -> bool:
-        """List all groups that a better partition could have and choose among them; say if that was a proof."""
+        """List all groups that a better partition could have and choose among them; return whether this is a proof."""
         gap = self.ceiling - self.best.bound
         now = time.monotonic()
         effort = Effort(now + share * (self.end - now), 1_000_000_000, MOST_IN_PROOF)
@@ -289,7 +289,7 @@ class _Search:
         return self.proven
 
     def _choose(self, groups: Array, share: float) -> bool:
-        """Choose the best partition from some groups and the best known one; say if that was finished."""
+        """Choose the best partition from some groups and the best known one; return whether the solver finished."""
         now = time.monotonic()
         chosen, finished = best_choice(
             self.X, groups, self.own, self.programme.cuts, self.ceiling, now + share * (self.end - now)

@@ -1,37 +1,36 @@
-"""Cutting groups in two where both sides satisfy what is required: all groups of a round at once.
+"""Cutting groups in two where both sides satisfy the requirements, all groups of a round at once.
 
-A callable says which groups of some records fall short, so that one way of cutting serves all requirements.
+A callable decides which groups fall short, so the same cuts serve all kinds of requirements.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.partitioning.requirements import FallsShort
 from shoal.progress import Progress, silent
 
-Array = np.ndarray[Any, Any]
-
-# Steps towards the principal axis of a group, from its coordinate of largest variance on.
+# Power iterations towards the principal axis of a group, starting from its coordinate of largest variance.
 STEPS = 8
-# Records that are looked at at once, and for all cuts of one group: of larger ones only some positions are tried.
+# Most records checked at once, and for all cuts of one group; in larger groups only some positions are tried.
 AT_ONCE, OF_ONE = 1 << 22, 1 << 20
 FEWEST = 8
-# A cut gains if it saves more than this part of the squared error of a group: more than rounding can feign.
+# A cut must save more than this share of the squared error of a group: more than rounding errors.
 GAIN = 1e-12
 
 
 class Pieces(NamedTuple):
-    """Records sorted by the part they are in.
+    """Records sorted by part.
 
     Attributes
     ----------
     rows : int64[r]
     own : int64[r]
-        The part of each, 0 .. p - 1, rising.
+        The part of each record, from 0 to p - 1, ascending.
     """
 
     rows: Array
@@ -39,7 +38,7 @@ class Pieces(NamedTuple):
 
     @property
     def sizes(self) -> Array:
-        """Return int64[p]: records of each part."""
+        """Return int64[p]: the number of records in each part."""
         return np.bincount(self.own)
 
     @property
@@ -49,20 +48,20 @@ class Pieces(NamedTuple):
         return np.cumsum(sizes) - sizes
 
     def only(self, parts: Array) -> Pieces:
-        """Return the parts for which bool[p] is true, numbered anew."""
+        """Return the parts selected by bool[p], renumbered."""
         kept = parts[self.own]
         return Pieces(self.rows[kept], (np.cumsum(parts) - 1)[self.own[kept]])
 
     def along(self, values: Array) -> Pieces:
-        """Return the same parts, the records of each by rising float64[r]."""
+        """Return the same parts, with the records of each sorted by `values` float64[r]."""
         return Pieces(self.rows[np.lexsort((values, self.own))], self.own)
 
 
 def median_cuts(X: Array, k: int, falls_short: FallsShort, report: Progress = silent) -> Array:
     """Cut parts at the median of the coordinate of largest variance where both sides satisfy the requirements.
 
-    Where they do not, the other coordinates are tried in turn; parts without such a median are cut where `recut` can.
-    All parts of a level are cut at once.
+    Otherwise the other coordinates are tried in turn. Parts that no median divides are left to `recut`. All parts of a
+    level are cut at once.
 
     Parameters
     ----------
@@ -70,13 +69,13 @@ def median_cuts(X: Array, k: int, falls_short: FallsShort, report: Progress = si
     k : int
         Least size of a group.
     falls_short : callable
-        All records in one group must not fall short.
+        All records as one group must not fall short.
     report : callable
 
     Returns
     -------
     int64[n]
-        Labels 0 .. m - 1.
+        Labels from 0 to m - 1.
     """
     n = len(X)
     labels, count = np.zeros(n, np.int64), 1
@@ -84,7 +83,7 @@ def median_cuts(X: Array, k: int, falls_short: FallsShort, report: Progress = si
     while len(level.rows):
         report(min(0.9, np.log(count) / np.log(max(2.0, n / k))))
         left = level.only(level.sizes >= 2 * k)
-        made: list[Pieces] = []
+        cut: list[Pieces] = []
         falling = np.argsort(-_variances(X[left.rows], left), axis=1, kind="stable")
         for turn in range(X.shape[1]):
             if len(left.rows) == 0:
@@ -96,33 +95,33 @@ def median_cuts(X: Array, k: int, falls_short: FallsShort, report: Progress = si
             good = ~(bad[::2] | bad[1::2])
             labels[left.rows[good[left.own] & upper]] = count + (np.cumsum(good) - 1)[left.own[good[left.own] & upper]]
             count += int(good.sum())
-            made.append(left.only(good))
+            cut.append(left.only(good))
             falling = falling[~good]
             left = left.only(~good)
-        rows = np.concatenate([part.rows for part in made]) if made else np.empty(0, np.int64)
+        rows = np.concatenate([part.rows for part in cut]) if cut else np.empty(0, np.int64)
         rows = rows[np.argsort(labels[rows], kind="stable")]
         level = Pieces(rows, np.unique(labels[rows], return_inverse=True)[1])
     return recut(X, labels, k, falls_short)
 
 
 def recut(X: Array, labels: Array, k: int, falls_short: FallsShort) -> Array:
-    """Cut groups in two, again and again, where both sides satisfy the requirements: each at the cut that saves most.
+    """Cut groups in two, repeatedly, where both sides satisfy the requirements: each at the cut that saves most.
 
-    Cuts are made along the principal axis of a group and along its coordinate of largest variance, at every position
-    (of very large groups: at some).
+    Cuts are tried along the principal axis of a group and along its coordinate of largest variance, at every position
+    (in very large groups, at some positions).
 
     Parameters
     ----------
     X : float64[n, d]
     labels : int64[n]
-        0 .. m - 1, each group of at least k records.
+        From 0 to m - 1, each group of at least k records.
     k : int
     falls_short : callable
 
     Returns
     -------
     int64[n]
-        Labels 0 .. m' - 1; the squared error is not above that of the labels given.
+        Labels from 0 on. The squared error is not above that of the given labels.
     """
     labels = labels.copy()
     count = int(labels.max()) + 1
@@ -142,9 +141,9 @@ def recut(X: Array, labels: Array, k: int, falls_short: FallsShort) -> Array:
 
 
 def _variances(Y: Array, parts: Pieces) -> Array:
-    """Return float64[p, d]: variances of the coordinates in each part, those that differ by rounding only being equal.
+    """Return float64[p, d]: variances of the coordinates in each part, equal if they differ by rounding only.
 
-    Standardised columns all have the same variance: noise is not to choose among them.
+    Standardised columns all have the same variance, and rounding errors must not choose among them.
     """
     if len(Y) == 0:
         return np.empty((0, Y.shape[1]))
@@ -155,27 +154,27 @@ def _variances(Y: Array, parts: Pieces) -> Array:
 
 
 def _centred(Y: Array, parts: Pieces) -> Array:
-    """Return float64[r, d]: records less the mean of their part."""
+    """Return float64[r, d]: records minus the mean of their part."""
     means = np.add.reduceat(Y, parts.starts, axis=0) / parts.sizes[:, None]
     centred: Array = Y - means[parts.own]
     return centred
 
 
 def _cheapest(X: Array, parts: Pieces, k: int, falls_short: FallsShort) -> tuple[Array, Array]:
-    """Return bool[p]: which parts can be cut; and bool[r]: which records then are on the upper side.
+    """Return bool[p], which parts can be cut, and bool[r], which records are then on the upper side.
 
-    The positions of each part are tried by what they save: one, then two, then four at once.
+    The positions of each part are tried in order of what they save: first one, then two, then four at once.
     """
     sizes, starts = parts.sizes, parts.starts
     centred = _centred(X[parts.rows], parts)
     orders, gains = zip(*(_gains(centred, parts, axis, k) for axis in _axes(centred, parts)), strict=True)
     saved = np.concatenate(gains)
     least = GAIN * np.add.reduceat((centred**2).sum(axis=1), starts)
-    there = np.flatnonzero(saved > np.tile(least[parts.own], len(orders)))
-    # Candidates by part, those that save most first.
-    owner = np.tile(parts.own, len(orders))[there]
-    by = np.lexsort((-saved[there], owner))
-    there, owner = there[by], owner[by]
+    candidates = np.flatnonzero(saved > np.tile(least[parts.own], len(orders)))
+    # By part, those that save most first.
+    owner = np.tile(parts.own, len(orders))[candidates]
+    by = np.lexsort((-saved[candidates], owner))
+    candidates, owner = candidates[by], owner[by]
     first = np.searchsorted(owner, np.arange(len(sizes) + 1))
     chosen = np.full(len(sizes), -1, np.int64)
     tried, batch = 0, 1
@@ -187,11 +186,11 @@ def _cheapest(X: Array, parts: Pieces, k: int, falls_short: FallsShort) -> tuple
         lengths = ends - first[open_parts] - tried
         offsets = np.repeat(ends - np.cumsum(lengths), lengths)
         for some in _slices(np.arange(lengths.sum()) + offsets, sizes[owner[np.arange(lengths.sum()) + offsets]]):
-            good = some[_holds(parts, orders, there[some], falls_short)]
+            good = some[_holds(parts, orders, candidates[some], falls_short)]
             own = owner[good]
             lead = np.flatnonzero(np.diff(own, prepend=-1))
             new = lead[chosen[own[lead]] < 0]
-            chosen[own[new]] = there[good[new]]
+            chosen[own[new]] = candidates[good[new]]
         tried, batch = tried + batch, 2 * batch
     upper = np.zeros(len(parts.rows), bool)
     for axis, order in enumerate(orders):
@@ -202,7 +201,7 @@ def _cheapest(X: Array, parts: Pieces, k: int, falls_short: FallsShort) -> tuple
 
 
 def _axes(centred: Array, parts: Pieces) -> Iterator[Array]:
-    """Yield float64[r]: where records lie along the coordinate of largest variance, and along the principal axis."""
+    """Yield float64[r]: positions along the coordinate of largest variance, then along the principal axis."""
     starts = parts.starts
     spread = np.add.reduceat(centred * centred, starts, axis=0)
     widest = spread.argmax(axis=1)
@@ -219,7 +218,7 @@ def _axes(centred: Array, parts: Pieces) -> Iterator[Array]:
 
 
 def _gains(centred: Array, parts: Pieces, along: Array, k: int) -> tuple[Array, Array]:
-    """Return the records in their order along an axis, and what a cut after each saves; -1 where it cannot be cut.
+    """Return the records in their order along an axis, and what a cut after each saves; -1 where no cut is allowed.
 
     A cut that leaves a of s records with the sum S of their differences from the mean saves |S|^2 s / (a (s - a)).
     """
@@ -236,7 +235,7 @@ def _gains(centred: Array, parts: Pieces, along: Array, k: int) -> tuple[Array, 
 
 
 def _slices(candidates: Array, sizes: Array) -> Iterator[Array]:
-    """Yield stretches of candidates whose parts have no more records together than are looked at at once."""
+    """Yield runs of candidates whose parts together have about AT_ONCE records at most."""
     turns = np.cumsum(sizes) // AT_ONCE
     yield from np.split(candidates, np.flatnonzero(np.diff(turns)) + 1)
 

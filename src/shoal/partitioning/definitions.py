@@ -1,6 +1,6 @@
-"""What an entry of the registry is: a method or a refinement with its paper, options, cost and function.
+"""Entries of the registry: a method or a refinement with its paper, options, cost and function.
 
-Nothing here loads NumPy or Numba; the function of an entry is imported when it is first used.
+Nothing here loads NumPy or Numba. The function of an entry is imported when it is first used.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Any
 
 from shoal.errors import OptionError
 
-__all__ = ["Method", "Option", "Refinement"]
+__all__ = ["Method", "MethodOption", "Refinement"]
 
 
 @dataclass(frozen=True)
-class Option:
+class MethodOption:
     """An option of a method.
 
     Attributes
@@ -26,11 +26,11 @@ class Option:
     name, summary : str
     default : float or str
     choices : tuple of str
-        The words that are allowed.
+        Allowed words.
     least, most : float or None
-        If given, numbers from `least` on, and up to `most`, are allowed.
+        If `least` is given, numbers of at least `least`, and of at most `most` if given, are allowed.
     whole : bool
-        Whether these must be integers.
+        Whether numbers must be integers.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Option:
 
     @property
     def domain(self) -> str:
-        """What is allowed, in words."""
+        """Return the allowed values, in words."""
         words = [repr(choice) for choice in self.choices]
         if self.least is not None:
             kind = "an integer" if self.whole else "a number"
@@ -72,25 +72,25 @@ class Method:
     ----------
     name, summary : str
     paper : str
-        Where it is described.
-    options : tuple of Option
+        Where the method is described.
+    options : tuple of MethodOption
     cost : str
         Time and memory.
     function : str
         ``module:function`` within this package.
     reading : str
-        How the paper is read where it leaves a choice open or its printed losses contradict its text; empty if the
-        docstring of the function says it, or if there is nothing to say.
+        How Shoal reads the paper where it leaves a choice open or its printed losses contradict its text. Empty if
+        the docstring of the function says so, or if there is nothing to say.
     parallel : bool
-        Whether `n_jobs` can make it faster.
+        Whether `n_jobs` can make the method faster.
     univariate : bool
         Whether it takes a single coordinate only.
     random : bool
-        Whether it draws at random, so that `random_state` matters.
+        Whether it uses random numbers, so that `random_state` matters.
     timed : bool
-        Whether `time_limit` ends it.
+        Whether it takes a `time_limit`.
     optimal : bool
-        Whether what it returns is proven to have the least loss.
+        Whether its result is proven to have the least loss.
     """
 
     name: str
@@ -98,7 +98,7 @@ class Method:
     paper: str
     cost: str
     function: str
-    options: tuple[Option, ...] = ()
+    options: tuple[MethodOption, ...] = ()
     parallel: bool = False
     univariate: bool = False
     random: bool = False
@@ -113,24 +113,24 @@ class Method:
 
 @dataclass(frozen=True)
 class Refinement:
-    """A way to make a given partition better.
+    """A way to improve a given partition.
 
     Attributes
     ----------
     name, summary, paper : str
     function : str
         ``module:function`` within this package.
-    options : tuple of Option
+    options : tuple of MethodOption
     parallel, random, timed : bool
     reading : str
-        As those of a :class:`Method`.
+        As for a :class:`Method`.
     """
 
     name: str
     summary: str
     paper: str
     function: str
-    options: tuple[Option, ...] = ()
+    options: tuple[MethodOption, ...] = ()
     parallel: bool = False
     random: bool = False
     timed: bool = False

@@ -21,7 +21,7 @@ from shoal.progress import Progress, part, silent
 class Candidates:
     """The candidate group of every unassigned record: itself and its k - 1 nearest unassigned neighbours.
 
-    About 2k neighbours of each record are remembered, so that a search over all records is needed only
+    About 2k neighbours of each record are stored, so that a new search over all records is needed only
     when most of them have been assigned. Memory O(n (d + k)).
     """
 
@@ -58,7 +58,7 @@ def gsms(X: Array, k: int, *, n_jobs: int = 1, report: Progress = silent) -> Arr
     for rows in _in_parts(pool.rows()):
         _move(candidates.renew(rows), candidates, means, centres)
         report(0.5 * (rows[-1] + 1) / len(X))
-    told = part(report, 0.5, 1.0)
+    report_part = part(report, 0.5, 1.0)
     while pool.count >= k:
         rows = candidates.group(centres.furthest(pool.mean()))
         groups.open(rows)
@@ -66,7 +66,7 @@ def gsms(X: Array, k: int, *, n_jobs: int = 1, report: Progress = silent) -> Arr
         centres.remove(rows)
         if pool.count >= k:
             _move(candidates.renew(pool.rows()), candidates, means, centres)
-        told(1 - pool.count / len(X))
+        report_part(1 - pool.count / len(X))
     assign_leftovers(pool, groups)
     return groups.labels
 
@@ -80,16 +80,16 @@ def _move(changed: Array, candidates: Candidates, means: Array, centres: Pool) -
 
 
 def _in_parts(rows: Array, size: int = 1000) -> list[Array]:
-    """Cut a long first computation into parts, between which progress is told and Ctrl-C is heard."""
+    """Cut a long first computation into parts, so that progress is reported and Ctrl-C works."""
     return [rows[start : start + size] for start in range(0, len(rows), size)]
 
 
 def dba(X: Array, k: int, *, n_jobs: int = 1, report: Progress = silent) -> Array:
     """Density-based: the candidate group of least squared error first; then dissolve and split (T algorithm 21).
 
-    Groups are dissolved where that lowers the squared error, the last one made first: each record goes to
-    the nearest mean, all means taken before any record moves. Groups of 2k records or more are split by
-    `mdav`. Fewer than k unassigned records go to the nearest means before.
+    Fewer than k unassigned records go to the nearest means. Then groups are dissolved where that lowers the
+    squared error, the last one made first: each record goes to the nearest mean, all means taken before any
+    record moves. Groups of 2k records or more are split by `mdav`.
     """
     pool, groups = Pool(X), Groups(X, k)
     candidates = Candidates(pool, k, "dba", n_jobs)
@@ -97,7 +97,7 @@ def dba(X: Array, k: int, *, n_jobs: int = 1, report: Progress = silent) -> Arra
     for rows in _in_parts(pool.rows()):
         _weigh(candidates.renew(rows), candidates, costs)
         report(0.5 * (rows[-1] + 1) / len(X))
-    told = part(report, 0.5, 0.9)
+    report_part = part(report, 0.5, 0.9)
     while pool.count >= k:
         rows = candidates.group(int(np.argmin(costs)))
         groups.open(rows)
@@ -105,7 +105,7 @@ def dba(X: Array, k: int, *, n_jobs: int = 1, report: Progress = silent) -> Arra
         costs[rows] = np.inf
         if pool.count >= k:
             _weigh(candidates.renew(pool.rows()), candidates, costs)
-        told(1 - pool.count / len(X))
+        report_part(1 - pool.count / len(X))
     assign_leftovers(pool, groups)
     _dissolve(X, groups)
     labels = groups.labels

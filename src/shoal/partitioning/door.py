@@ -1,4 +1,4 @@
-"""Validation, once, at the door: what comes in is checked here and trusted from here on."""
+"""Validation of input, once, at the door: what has passed here is trusted from here on."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def coordinates(X: Any, caller: str) -> Array:
     ----------
     X : array-like of shape (n, d)
     caller : str
-        Whose X it is, for the message.
+        Name of the caller, for messages.
     """
     name = f"The 'X' of {caller}"
     given = _array(X, name)
@@ -43,16 +43,16 @@ def coordinates(X: Any, caller: str) -> Array:
 def own(X: Array) -> Array:
     """Return X as a C-contiguous, writeable float64[n, d], copied only where needed.
 
-    Kernels never write to it, but for a read-only array each of them would be compiled once more.
+    Kernels never write to it, but numba would compile each of them once more for read-only arrays.
     """
     result = np.ascontiguousarray(X, dtype=np.float64)
     return result if result.flags.writeable else result.copy()
 
 
 def look(X: Any, caller: str) -> None:
-    """Refuse what scikit-learn would take silently, or refuse in words that quote the data.
+    """Refuse input that scikit-learn would accept silently, or refuse with a message that quotes the data.
 
-    What is neither is left to scikit-learn, whose checks of estimators ask for its own words.
+    Everything else is left to scikit-learn, whose checks of estimators expect its own messages.
     """
     name = f"The 'X' of {caller}"
     given = _array(X, name)
@@ -70,11 +70,11 @@ def look(X: Any, caller: str) -> None:
 
 
 def _array(X: Any, name: str) -> Array:
-    """Return X as a two-dimensional array of whatever it holds."""
+    """Return X as a two-dimensional array of any type."""
     if hasattr(X, "toarray") or isinstance(X, np.ma.MaskedArray):
         raise DataError(
             f"{name} must be a dense array of numbers, not sparse or masked. Got a {type(X).__name__}.",
-            hint="convert it with .toarray(), or fill what is masked.",
+            hint="convert it with .toarray(), or fill the masked values.",
         )
     try:
         given = np.asarray(X)
@@ -89,7 +89,7 @@ def _array(X: Any, name: str) -> Array:
     if given.ndim != 2:
         raise DataError(
             f"{name} must have two dimensions, records and coordinates. Got {given.ndim}.",
-            hint="X.reshape(-1, 1) makes one column of a single attribute." if given.ndim == 1 else None,
+            hint="X.reshape(-1, 1) makes a single attribute one column." if given.ndim == 1 else None,
         )
     return given
 
@@ -119,7 +119,7 @@ def _check_numbers(given: Array, name: str) -> None:
 
 
 def check_finite(X: Array, name: str) -> None:
-    """Raise DataError if there is a NaN or an infinity, saying where."""
+    """Raise DataError with the position of the first NaN or infinity, if there is one."""
     bad = ~np.isfinite(X)
     if bad.any():
         row, column = (int(i) for i in np.argwhere(bad)[0])
@@ -190,7 +190,7 @@ def seconds(time_limit: Any, caller: str) -> float:
 
 
 def generator(random_state: Any, caller: str) -> np.random.Generator:
-    """Return the random numbers to use: None (fresh), an integer seed, a Generator or a RandomState."""
+    """Return a generator for None (fresh), an integer seed, a Generator or a RandomState."""
     if isinstance(random_state, np.random.RandomState):
         return np.random.Generator(random_state._bit_generator)
     if random_state is None or isinstance(random_state, np.random.Generator):
@@ -214,20 +214,20 @@ def reporter(progress: Any, caller: str) -> Any:
 
 
 def group_numbers(labels: Any, records: int | None = None) -> Array:
-    """Return labels of any kind as numbers from 0 on: int64[n].
+    """Return labels of any type as numbers from 0 on: int64[n].
 
     Parameters
     ----------
     labels : array-like of shape (n,)
     records : int, optional
-        How many there must be.
+        Required number of labels.
     """
     if isinstance(labels, np.ma.MaskedArray):
         raise DataError("The labels must name a group for every record. Got a masked array.")
     try:
         given = np.asarray(labels)
         if given.dtype.kind in "US" and isinstance(labels, list | tuple):
-            given = np.asarray(labels, dtype=object)  # or a NaN among words would become the word 'nan'
+            given = np.asarray(labels, dtype=object)  # else a NaN among words would become the word 'nan'
     except ValueError as error:
         raise DataError("The labels must be one-dimensional. Got lists of different lengths.") from error
     if given.ndim != 1 or len(given) == 0 or (records is not None and len(given) != records):
@@ -238,7 +238,7 @@ def group_numbers(labels: Any, records: int | None = None) -> Array:
     try:
         numbers: Array = np.unique(given, return_inverse=True)[1]
     except TypeError as error:
-        raise DataError("The labels must be of one kind. Got values that cannot be compared.") from error
+        raise DataError("The labels must be of one type. Got values that cannot be compared.") from error
     return numbers.astype(np.int64)
 
 

@@ -1,17 +1,18 @@
 """Microaggregation under requirements on sensitive values: several ways to a partition, and the best of them.
 
-Every way ends with a repair of what still falls short (`shoal.partitioning.repair`), then with a local search that
-keeps what holds (`shoal.partitioning.rule_search`).
+Every way ends with a repair of groups that still fall short (`shoal.partitioning.repair`) and a local search that
+keeps the requirements (`shoal.partitioning.rule_search`).
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.errors import OptionError, near_names
 from shoal.kernels import rules as _rules
 from shoal.kernels.rules import Rules
@@ -25,11 +26,9 @@ from shoal.partitioning.requirements import Requirements
 from shoal.partitioning.rule_search import search as _search
 from shoal.progress import Progress, part, silent
 
-Array = np.ndarray[Any, Any]
-
-# Up to so many records all ways are tried; of more, those whose time grows like a sort.
+# All ways are tried up to this many records; beyond, only those whose time grows like that of sorting.
 ALL_WAYS = 60_000
-# Seconds that the start of a plain method may take.
+# Seconds that a plain method may take for the start.
 STARTING = 20.0
 
 
@@ -40,11 +39,11 @@ class Way(NamedTuple):
     ----------
     summary, paper : str
     fits : callable
-        Whether it is for such rules.
+        Takes rules; returns whether the way can serve them.
     many : bool
-        Whether it is for millions of records.
+        Whether it can handle millions of records.
     tried : bool
-        Whether "best" tries it: those that no search was the better for are not.
+        Whether "best" tries it. Ways that never led to a better result are left out.
     """
 
     summary: str
@@ -68,12 +67,14 @@ def _diverse(rules: Rules | None) -> bool:
 
 SORIA = "Soria-Comas et al. (2015), IEEE TKDE 27(11)"
 WAYS: dict[str, Way] = {
-    "repair": Way("groups of any method; those that fall short are merged, then cut", "own", _anything, True),
+    "repair": Way("groups of any method; groups that fall short are merged, then cut", "own", _anything, True),
     "mondrian": Way("median cuts where both sides satisfy the demands", "Li et al. (2010)", _anything, True),
     "merge": Way("the group furthest from the table is merged with its nearest", SORIA, _close, False, False),
     "k-first": Way("groups of the nearest records, then swaps towards the table", SORIA, _close, False, False),
     "t-first": Way("the nearest record of each of k' subsets of similar values", SORIA, _close, False),
-    "growth": Way("the nearest record, or the nearest one that adds diversity when it must be", "own", _diverse, False),
+    "growth": Way(
+        "the nearest record, or the nearest one that adds diversity where that is needed", "own", _diverse, False
+    ),
 }
 
 
@@ -98,14 +99,14 @@ def enforce(
     k : int
     required : Requirements
     way : str
-        One of ``WAYS``, or "best": that of least squared error after a short search, of those that fit.
+        One of ``WAYS``, or "best": of the ways that fit, the one of least squared error after a short search.
     labels : int64[n] or None
-        Of a method that knows nothing of the demands, to be repaired; MDAV or the like if not given.
+        A partition to repair, made without regard to the requirements. None: that of a quick method.
     search : bool
         Whether a local search follows.
     rng : Generator
     time_limit : float or None
-        Seconds, which bound the local search only; it makes a number of steps if not said.
+        Seconds for the local search. None: it ends after a number of steps.
     n_jobs : int
     report : callable
 
@@ -129,19 +130,19 @@ def enforce(
         names = [name for name in names if WAYS[name].many or len(X) <= ALL_WAYS]
     until = None if time_limit is None else time.perf_counter() + time_limit
     rules = required.rules if search else None
-    made: list[tuple[float, Array]] = []
+    candidates: list[tuple[float, Array]] = []
     for turn, name in enumerate(names):
-        told = part(report, 0.5 * turn / len(names), 0.5 * (turn + 1) / len(names))
-        found = _start(name, X, k, required, labels, told)
+        report_part = part(report, 0.5 * turn / len(names), 0.5 * (turn + 1) / len(names))
+        start = _start(name, X, k, required, labels, report_part)
         if rules is not None and len(names) > 1:
-            # What a start is worth shows when no single move is left that gains.
+            # Starts are compared after a descent, when no single move gains any more.
             seconds = _left(until, len(names) - turn + 1)
-            found = _search(X, k, found, rules, rng=rng, kicks=0, time_limit=seconds, n_jobs=n_jobs)
-        made.append((squared_error(X, found), found))
-    best = min(made, key=lambda one: one[0])[1]
+            start = _search(X, k, start, rules, rng=rng, kicks=0, time_limit=seconds, n_jobs=n_jobs)
+        candidates.append((squared_error(X, start), start))
+    best = min(candidates, key=lambda one: one[0])[1]
     if rules is not None:
-        told = part(report, 0.5, 1.0)
-        best = _search(X, k, best, rules, rng=rng, time_limit=_left(until), n_jobs=n_jobs, report=told)
+        report_part = part(report, 0.5, 1.0)
+        best = _search(X, k, best, rules, rng=rng, time_limit=_left(until), n_jobs=n_jobs, report=report_part)
     report(1.0)
     return numbered(best)
 
@@ -154,24 +155,24 @@ def _start(name: str, X: Array, k: int, required: Requirements, labels: Array | 
     """Return the partition of one way, repaired where it falls short."""
     rules = required.rules
     if name == "mondrian":
-        found = median_cuts(X, k, required.falls_short, report)
+        start = median_cuts(X, k, required.falls_short, report)
     elif rules is None or name in ("repair", "merge"):
-        found = _plain(X, k) if labels is None else labels
+        start = _plain(X, k) if labels is None else labels
         if rules is not None and name == "merge":
-            found = _growth.merge_worst(X, found, rules, report=report)
+            start = _growth.merge_worst(X, start, rules, report=report)
     elif name == "k-first":
-        found = _growth.k_first(X, k, rules, report=report)
+        start = _growth.k_first(X, k, rules, report=report)
     elif name == "t-first":
-        found = _growth.t_first(X, k, rules, report=report)
+        start = _growth.t_first(X, k, rules, report=report)
     else:
-        found = _growth.diverse_growth(X, k, rules, report=report)
-    # The repair also cuts large groups, which other ways have done.
-    falls_short = name == "repair" or required.falls_short(np.arange(len(X)), found).any()
-    return repair(X, found, k, required) if falls_short else found
+        start = _growth.diverse_growth(X, k, rules, report=report)
+    # The repair also cuts large groups, which the other ways have done already.
+    falls_short = name == "repair" or required.falls_short(np.arange(len(X)), start).any()
+    return repair(X, start, k, required) if falls_short else start
 
 
 def _plain(X: Array, k: int) -> Array:
-    """Return the partition of a quick method that knows nothing of demands."""
+    """Return the partition of a quick method, made without regard to the requirements."""
     name, options = quick_start(len(X), X.shape[1], STARTING)
     labels: Array = find(name).load()(X, k, **options)
     return np.unique(labels, return_inverse=True)[1].astype(np.int64)

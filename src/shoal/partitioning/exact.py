@@ -1,10 +1,10 @@
-"""The optimum, with proof: always for few records, and for more where a proof is found in the time.
+"""The optimum, with proof: always for few records, and for many if a proof is found in time.
 
-More records are left to :mod:`shoal.partitioning.covering`. For few, this is done.
+Many records are left to :mod:`shoal.partitioning.covering`. This module solves the problem for few.
 
 An optimal group has k to 2k - 1 records, as a larger one can be split without loss. So the problem is to
 choose groups of these sizes that hold every record once, and their number g is from n / (2k - 1) to n / k.
-Each g is settled by itself; the squared error of the best partition known, the *ceiling*, falls on the way.
+Each g is solved separately; the squared error of the best partition known, the *ceiling*, falls on the way.
 
 1. *Prices.* Give record i the price pi_i and a group as such the price q. A partition into g groups costs
 
@@ -22,9 +22,9 @@ Each g is settled by itself; the squared error of the best partition known, the 
    doubled until a partition is found or the ceiling is reached; the first one found is optimal for its g.
 3. *Two groups* need no prices: see :mod:`shoal.kernels.halving`.
 
-All this is in double precision. What is proven: no partition has a squared error below (1 - TOLERANCE)
-times that of the result. For many records it is the (larger) TOLERANCE of :mod:`shoal.partitioning.covering`, and the
-proof ends with a mixed-integer programme that HiGHS has to solve rightly.
+Everything is computed in double precision. The proof states that no partition has a squared error below (1 -
+TOLERANCE) times that of the result. For many records it is the (larger) TOLERANCE of
+:mod:`shoal.partitioning.covering`, and the proof relies on HiGHS to solve the last mixed-integer programme correctly.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ from shoal.partitioning.pool import squared_error
 from shoal.progress import Progress, part, silent
 
 TOLERANCE = 1e-9
-# How near a bound comes to the value of the linear programme; it is valid in any case.
+# How close a bound must come to the value of the linear programme. It is valid in any case.
 CLOSE = 1e-7
 # A mask has 64 bits.
 MOST_RECORDS = 62
 MOST_GROUPS = 4_000_000
-# Of the search before a proof for many records, for every k of them.
+# Kicks of the search before a proof for many records, for every k records.
 KICKS = 200
 # Weight of the best prices so far against those of the last linear programme.
 SMOOTHING = 0.6
@@ -61,12 +61,12 @@ FIRST_GAP = 0.0025
 
 
 def most_records(k: int) -> int:
-    """Return up to how many records `exact` always proves the optimum, for this k.
+    """Return the number of records up to which `exact` always proves the optimum, for this k.
 
-    Thirty are settled in seconds, for any k and any data tried. Fewer than 3k make at most two groups, which
-    is easy for as many records as a mask holds. Beyond, up to `covering.MOST_RECORDS`, it depends on the data: for k =
-    2 thousands were settled in less than a minute, for k = 3 a thousand in some minutes or not at all. In one
-    coordinate any number is settled.
+    Thirty records take seconds, for any k and any data tried. Fewer than 3k make at most two groups, which is
+    easy for as many records as a mask holds. Beyond, up to `covering.MOST_RECORDS`, it depends on the data: for
+    k = 2, thousands were solved in less than a minute; for k = 3, a thousand in some minutes or not at all. In
+    one coordinate, any number is solved.
 
     Examples
     --------
@@ -79,10 +79,10 @@ def most_records(k: int) -> int:
 def exact(X: Array, k: int, *, time_limit: float = 600.0, report: Progress = silent) -> Array:
     """Return a partition of least squared error, proven (relative tolerance 1e-9; 1e-6 for more than `most_records`).
 
-    Set partitioning by column generation, enumeration within the gap and depth first search (see the
-    head of this module); one coordinate is left to `univariate`. Of several optima any one is returned. For more than
+    Set partitioning by column generation, enumeration within the gap and depth-first search (see the
+    head of this module); one coordinate is left to `univariate`. Of several optima, any one is returned. For more than
     `most_records` it tries for `time_limit` seconds, with cuts and HiGHS at the end (see
-    :mod:`shoal.partitioning.covering`), and raises TooLargeError where there is no proof by then.
+    :mod:`shoal.partitioning.covering`), and raises TooLargeError if there is no proof by then.
     """
     n = len(X)
     if n < 2 * k:
@@ -93,7 +93,7 @@ def exact(X: Array, k: int, *, time_limit: float = 600.0, report: Progress = sil
 
 
 def _many(X: Array, k: int, time_limit: float, report: Progress) -> Array:
-    """Return the optimum of many records, if it can be proven in the time."""
+    """Return the optimum of many records, if it can be proven in time."""
     from shoal.partitioning import covering
     from shoal.partitioning.anytime import anytime
 
@@ -101,20 +101,20 @@ def _many(X: Array, k: int, time_limit: float, report: Progress) -> Array:
     if len(X) > covering.MOST_RECORDS:
         raise TooLargeError(
             f"The method 'exact' takes at most {covering.MOST_RECORDS} records. Got {len(X)}.",
-            hint="the method 'anytime' comes close to the optimum on many records, and lower_bound says how close.",
+            hint="the method 'anytime' comes close to the optimum on many records, and lower_bound shows how close.",
         )
     # The better the partition to start from, the fewer groups are left for the proof.
     rng, steps = np.random.default_rng(0), KICKS * (len(X) // k)
     start = anytime(X, k, rng=rng, max_steps=steps, time_limit=time_limit / 4, report=part(report, 0.0, 0.1))
     left = time_limit - (time.monotonic() - begin)
-    found = covering.solve(X, k, start, max(left, time_limit / 2), part(report, 0.1, 1.0))
-    if found.proven:
-        return found.labels
+    cover = covering.solve(X, k, start, max(left, time_limit / 2), part(report, 0.1, 1.0))
+    if cover.proven:
+        return cover.labels
     total = squared_error(X, np.zeros(len(X), np.int64))
     raise TooLargeError(
         f"The method 'exact' found no proof for {len(X)} records and k = {k} in {time_limit:g} s. No partition has a "
-        f"loss below {100 * found.bound / total:.6g} %; the best one found has {100 * found.error / total:.6g} %.",
-        hint=f"{most_records(k)} records are always settled; else take the method 'anytime', which comes close, or a "
+        f"loss below {100 * cover.bound / total:.6g} %; the best one found has {100 * cover.error / total:.6g} %.",
+        hint=f"up to {most_records(k)} records always succeed; else take the method 'anytime', which comes close, or a "
         "longer time limit.",
     )
 
@@ -128,15 +128,15 @@ def _few(X: Array, k: int, report: Progress) -> Array:
     labels, ceiling = _start(X, D, k)
     if ceiling == 0:
         return labels
-    # From here on the best known partition costs n: tolerances are relative to it.
+    # From here on, the best known partition costs n: tolerances are relative to it.
     D *= n / ceiling
     best = float(n)
     numbers = range(n // k, (n - 1) // (2 * k - 1), -1)
     for done, g in enumerate(numbers):
         below = best * (1 - TOLERANCE)
-        found = _two_groups(D, k, below) if g == 2 else _Covers(D, k, g).best(labels, below)
-        if found is not None:
-            labels = found
+        better = _two_groups(D, k, below) if g == 2 else _Covers(D, k, g).best(labels, below)
+        if better is not None:
+            labels = better
             best = squared_errors(D, labels)
         report((done + 1) / len(numbers))
     return labels
@@ -149,7 +149,7 @@ def squared_errors(D: Array, labels: Array) -> float:
 
 
 def _start(X: Array, D: Array, k: int) -> tuple[Array, float]:
-    """Return a good partition and its squared error: some of our methods, polished by moves and swaps."""
+    """Return a good partition and its squared error: the best of some methods, polished by moves and swaps."""
     best, chosen = inf, np.zeros(len(X), np.int64)
     for method in (mdav, mdav_star, mdav_mhm, cbfs_mhm):
         labels = np.ascontiguousarray(method(X, k))
@@ -179,8 +179,8 @@ def _two_groups(D: Array, k: int, below: float) -> Array | None:
     return labels
 
 
-class Prices(NamedTuple):
-    """Prices of records (float64[n]) and of a group, the least reduced cost at them, and their bound."""
+class _Duals(NamedTuple):
+    """Dual prices of records (float64[n]) and of a group, the least reduced cost at them, and their bound."""
 
     records: Array
     group: float
@@ -192,7 +192,8 @@ class _Covers:
     """Partitions into exactly g groups of k to 2k - 1 records."""
 
     def __init__(self, D: Array, k: int, g: int) -> None:
-        # The best known partition costs n, and a group of s with this pair costs D / s: it is out.
+        # A group of s < 2k records costs at least D / s for each of its pairs, and the best known partition costs n:
+        # larger entries of D make no difference.
         self.D, self.g, self.n = np.minimum(D, 4.0 * k * len(D)), g, len(D)
         self.sizes = range(k, min(2 * k - 1, self.n - (g - 1) * k) + 1)
         self._masks, self._values = np.empty(1 << 14, np.int64), np.empty(1 << 14)
@@ -203,16 +204,16 @@ class _Covers:
         gap = FIRST_GAP * prices.bound
         while prices.bound < below:
             ceiling = min(prices.bound + gap, below)
-            found = self.search(prices, ceiling)
-            if found is not None or ceiling == below:
-                return found
+            cheaper = self.search(prices, ceiling)
+            if cheaper is not None or ceiling == below:
+                return cheaper
             gap *= 2
         return None
 
-    def bound(self, labels: Array, below: float) -> Prices:
-        """Return prices whose bound is the best there is, or at least `below`."""
+    def bound(self, labels: Array, below: float) -> _Duals:
+        """Return the prices with the best bound, or with a bound of at least `below`."""
         masks = self._first_masks(labels)
-        best: Prices | None = None
+        best: _Duals | None = None
         smoothing, budget = SMOOTHING, 2000
         edge = -TOLERANCE * below / self.g
         while True:
@@ -227,7 +228,7 @@ class _Covers:
                 sure = float(point[:-1].sum() + self.g * (point[-1] + least))
                 better = best is None or sure > best.bound + CLOSE * below
                 if best is None or sure > best.bound:
-                    best = Prices(point[:-1], float(point[-1]), least, sure)
+                    best = _Duals(point[:-1], float(point[-1]), least, sure)
             new = self._promising(np.concatenate([listed, self._descents(masks, y, edge)]), y, edge)
             new = np.setdiff1d(new, masks)
             if len(new):
@@ -247,19 +248,19 @@ class _Covers:
         return masks[order[reduced[order] < edge]]
 
     def _descents(self, masks: Array, y: Array, edge: float) -> Array:
-        """Return where moves and swaps lead that lower the reduced cost, from the cheapest groups."""
+        """Return the groups reached from the cheapest ones by moves and swaps that lower the reduced cost."""
         start = np.argsort(self._reduced(masks, y), kind="stable")[:DESCENTS]
         least, most = self.sizes[0], self.sizes[-1]
         reached: Array = descend(self.D, y[:-1], self._members(masks[start]), least, most, -edge)
         return reached
 
-    def search(self, prices: Prices, ceiling: float) -> Array | None:
+    def search(self, prices: _Duals, ceiling: float) -> Array | None:
         """Return the labels of the best partition that costs less than `ceiling`, None if there is none."""
         n, g = self.n, self.g
         room = ceiling - prices.bound
         masks, values, _ = self.groups(_joined(prices), prices.least + room, None)
         values = np.maximum(values - prices.least, 0.0)
-        # Records in few groups first: they leave the fewest choices.
+        # Records in few groups come first, as they leave the fewest choices.
         members = self._members(masks)
         order = np.argsort(members.sum(axis=0), kind="stable")
         members = members[:, order]
@@ -286,7 +287,7 @@ class _Covers:
         complete : bool
             False if `budget` steps for each size and first record were not enough.
         """
-        found: list[tuple[Array, Array]] = []
+        listed: list[tuple[Array, Array]] = []
         complete, total = True, 0
         steps = budget if budget is not None else 1 << 60
         for size in self.sizes:
@@ -301,14 +302,14 @@ class _Covers:
                     self._masks, self._values = np.empty(2 * count, np.int64), np.empty(2 * count)
                 complete &= taken <= steps and count <= len(self._masks)
                 total += count
-                found.append((self._masks[:count].copy(), self._values[:count] - point[-1]))
+                listed.append((self._masks[:count].copy(), self._values[:count] - point[-1]))
                 if budget is None and total > MOST_GROUPS:
                     raise TooLargeError(
                         f"The method 'exact' found no proof for {self.n} records in {self.g} groups: more "
-                        f"than {MOST_GROUPS} groups would have to be weighed.",
+                        f"than {MOST_GROUPS} groups would have to be compared.",
                         hint="take fewer records, or a method that proves nothing, such as 'mdav*'.",
                     )
-        return np.concatenate([f[0] for f in found]), np.concatenate([f[1] for f in found]), complete
+        return np.concatenate([one[0] for one in listed]), np.concatenate([one[1] for one in listed]), complete
 
     def _weights(self, prices: Array, size: int) -> tuple[Array, Array]:
         """Return the weight of each pair, and half the sums of the smallest weights of each record."""
@@ -330,8 +331,8 @@ class _Covers:
     def _programme(self, masks: Array, penalty: float) -> tuple[float, Array]:
         """Solve the linear programme over the groups `masks`; return its value and the prices.
 
-        Records may be held too seldom or too often at a penalty, so that there is always a solution; all
-        that does is to bound the prices.
+        Records may be covered too seldom or too often at a penalty, so there is always a solution. This
+        only bounds the prices.
         """
         from scipy.optimize import linprog
 
@@ -358,12 +359,12 @@ class _Covers:
         return costs
 
     def _members(self, masks: Array) -> Array:
-        """Return who is in each group: bool[len(masks), n]."""
+        """Return the members of each group: bool[len(masks), n]."""
         inside: Array = (masks[:, None] >> np.arange(self.n)) & 1 == 1
         return inside
 
 
-def _joined(prices: Prices) -> Array:
+def _joined(prices: _Duals) -> Array:
     return np.append(prices.records, prices.group)
 
 

@@ -15,7 +15,7 @@ from shoal.progress import Progress, silent
 
 
 def cbfs(X: Array, k: int, *, report: Progress = silent) -> Array:
-    """Centroid-based fixed-size: one seed a round, furthest from the mean of what remains (K 3.1, 5.2).
+    """Centroid-based fixed-size: one seed per round, furthest from the mean of what remains (K 3.1, 5.2).
 
     Groups take the record nearest to their moving mean, as in the original of Laszlo and Mukherjee.
     """
@@ -59,7 +59,7 @@ def _from_corners(X: Array, k: int, growth: int, report: Progress) -> Array:
 def sbm(X: Array, k: int, *, report: Progress = silent) -> Array:
     """Sorting-based: groups around the smallest and the largest record by the sum of ranks (T 8.4).
 
-    Where the description is silent, as the figures of T's own implementation demand: ranks count rows in
+    Where the description is silent, this follows the figures of T's own implementation: ranks count rows in
     the order (value, row); of equal sums the lower row is taken at both ends; the largest record is set
     aside before the smallest takes its neighbours. The sums are computed once, as removals do not change
     the order.

@@ -1,9 +1,9 @@
-"""Groups that hardly change when one record does: cuts of an order that no table has a say in.
+"""Groups that hardly change when one record does: cuts of an order that does not depend on the table.
 
 Sources: T = Thaeter (2021), dissertation, 3.3, definition 3.19; Soria-Comas, Domingo-Ferrer, Sánchez, Martínez (2014).
 
-The papers order numbers by their distance from a corner of their domain, which is `order="distance"`; a domain that has
-no corner gets one at a fixed place. Curves through space keep what is near in space closer together, and lose less.
+The papers order records by their distance from a corner of their domain, which is `order="distance"`. If the domain has
+no corner, a fixed point serves as one. Curves through space keep near records closer together, and lose less.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ CORNER = 10.0
 def insensitive(X: Array, k: int, *, order: Order = "hilbert", report: Progress = silent) -> Array:
     """Sort the records by an order that does not depend on the data, and cut it into groups of k (T definition 3.19).
 
-    The last group takes what is left: k .. 2k-1 records. If one record of the table is replaced by any other, every
-    record between the old and the new place moves by one rank and all others stay. So each group gives away at most
+    The last group takes the rest: k to 2k - 1 records. If one record of the table is replaced by any other, every
+    record between the old and the new place moves by one rank, and all others stay. So each group gives away at most
     one record and gets at most one: the groups of the two tables differ in at most one record each.
 
-    `order="hilbert"` follows a Hilbert curve through cells that are fixed once and for all, finest around 0 and
-    without an end, made for coordinates with mean near 0 and deviation near 1; records in one cell go by their
-    coordinates, the first one first. "lexicographic" goes by the coordinates alone, and "distance" by the distance from
-    a far corner, as in the paper.
+    `order="hilbert"` follows a Hilbert curve through fixed cells, which are finest around 0 and cover all numbers. It
+    is made for coordinates with mean near 0 and deviation near 1. Records in the same cell are sorted by their
+    coordinates, the first coordinate first. "lexicographic" sorts by the coordinates alone, and "distance" by the
+    distance from a far corner, as in the paper.
 
-    The promise is about the coordinates given. `Microaggregator` and `anonymize` scale columns by the mean and the
-    deviation of the table, so that one record moves the coordinates of all others, and the promise is lost.
+    The guarantee is about the coordinates given. `Microaggregator` and `anonymize` scale columns by the mean and the
+    deviation of the table, so one record moves the coordinates of all others, and the guarantee is lost.
     `Microaggregator(standardize=False)` keeps it: scale the columns beforehand, by constants that are not taken from
     the table. A refinement of the groups does not keep it.
     """
@@ -55,29 +55,29 @@ def insensitive(X: Array, k: int, *, order: Order = "hilbert", report: Progress 
 
 
 def _cells(X: Array) -> list[Array]:
-    """Return the cell of each value, a column at a time: d times uint16[n].
+    """Return the cells of the values, one uint16[n] for each column.
 
-    All of the line is squeezed into 0 .. 1 by operations that are rounded correctly everywhere, so that a value has the
-    same cell in every table and on every machine; a logarithm or an exponential would not promise that.
+    All numbers are mapped into 0 to 1 by operations that are rounded correctly everywhere, so that a value has the same
+    cell in every table and on every machine. A logarithm or an exponential would not guarantee that.
     """
     squeezed = (0.5 * (1 + x / (WIDTH + np.abs(x))) for x in X.T)
     return [np.minimum(2.0**BITS * s, 2.0**BITS - 1).astype(np.uint16) for s in squeezed]
 
 
 def _along_curve(cells: list[Array], bits: int) -> list[Array]:
-    """Return where cells lie on the Hilbert curve (Skilling 2004): d times uint16[n], changed in place.
+    """Return the positions of cells on the Hilbert curve (Skilling 2004): d times uint16[n], changed in place.
 
-    The first bits of all coordinates, one after the other, are the first d bits of the place, and so on.
+    The first bits of all coordinates, one after the other, are the first d bits of the position, and so on.
     """
     first, last = cells[0], cells[-1]
     for bit in reversed(range(1, bits)):
         for x in cells:
-            # Where the bit is set the lower bits of the first coordinate are turned, elsewhere swapped with those of x.
+            # Where the bit is set, the lower bits of the first coordinate are inverted, else swapped with those of x.
             lower = np.uint16(2**bit - 1)
             is_set = -(x >> bit & 1) & lower
             swapped = (first ^ x) & (is_set ^ lower)
             x ^= swapped
-            # Of the first with itself nothing is swapped.
+            # The first coordinate has nothing to swap with itself.
             first ^= swapped | is_set
     for before, x in pairwise(cells):
         x ^= before
@@ -90,7 +90,7 @@ def _along_curve(cells: list[Array], bits: int) -> list[Array]:
 
 
 def _words(places: list[Array], bits: int) -> list[Array]:
-    """Return places on the curve as numbers to sort by, the first one first: uint64[n] for each 64 bits."""
+    """Return positions on the curve as sort keys, the most significant first: uint64[n] for each 64 bits."""
     all_bits = [(x, bit) for bit in reversed(range(bits)) for x in places]
     words = []
     for start in range(0, len(all_bits), 64):
@@ -103,9 +103,9 @@ def _words(places: list[Array], bits: int) -> list[Array]:
 
 
 def _sorted(keys: list[Array]) -> Array:
-    """Return the rows by the first key, ties by the second, and so on; equal ones by row: int64[n]."""
+    """Return the rows sorted by the first key, then by the second, and so on, at last by row: int64[n]."""
     rows = np.arange(len(keys[0]))
-    # The positions whose order is open yet, and which of them are tied with each other.
+    # The positions whose order is still open, and which of them are tied with each other.
     at, ties = rows.copy(), np.zeros(len(rows), np.int64)
     for key in keys:
         values = key[rows[at]]

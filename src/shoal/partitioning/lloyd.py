@@ -21,9 +21,10 @@ from shoal.progress import Progress, part, silent
 def ona_star(X: Array, k: int, *, closest: Closest = "mean", n_jobs: int = 1, report: Progress = silent) -> Array:
     """ONA*: from MDAV*, dissolve groups and reassign records in rounds (T algorithms 15 to 17, S algorithm 3).
 
-    A record's nearest group is by its mean, its own left out; groups are visited in order of creation, the first
-    piece of a split in the place of its group and the others last; a move or a dissolution needs a strict gain.
-    At most 30 rounds. `closest` is that of MDAV*: "mean" gives the figures of T, "cost" those of S.
+    The nearest group of a record is the one with the nearest mean, its own excepted. Groups are visited in order of
+    creation; the first piece of a split takes the place of its group, the others come last. A move or a dissolution
+    needs a strict gain. At most 30 rounds. `closest` is that of MDAV*: "mean" gives the figures of T, "cost" those of
+    S.
     """
     start = mdav_star(X, k, closest=closest, n_jobs=n_jobs, report=part(report, 0.0, 0.4))
     return ona_rounds(X, k, start, by_row=False, n_jobs=n_jobs, report=part(report, 0.4, 1.0))
@@ -34,19 +35,19 @@ def ona_star_gamma(
 ) -> Array:
     """ONA* from MDAV*-gamma (T 6.4); `gamma="best"` runs 0, 0.1 .. 2 and keeps the lowest loss at the end.
 
-    All runs share the index of the records, and gain factors that lead to the same start the rounds from it.
+    All runs share the index of the records, and gain factors that lead to the same start share the rounds from it.
     """
     star, lock, ends = Star(X, k), Lock(), dict[bytes, Future[Array]]()
 
-    def run(factor: float, told: Progress) -> Array:
-        start = star.run(factor, True, part(told, 0.0, 0.4))
+    def run(factor: float, progress: Progress) -> Array:
+        start = star.run(factor, True, part(progress, 0.0, 0.4))
         with lock:
             end, first = ends.get(start.tobytes()), start.tobytes() not in ends
             if end is None:
                 end = ends[start.tobytes()] = Future()
         if first:
             try:
-                end.set_result(ona_rounds(X, k, start, by_row=False, report=part(told, 0.4, 1.0)))
+                end.set_result(ona_rounds(X, k, start, by_row=False, report=part(progress, 0.4, 1.0)))
             except BaseException as error:
                 end.set_exception(error)
                 raise
@@ -87,10 +88,10 @@ def _mona(X: Array, k: int, rho: float, rule: int, n_jobs: int, report: Progress
     done = n - sum(len(rows) for rows in small)
 
     def finish(rows: Array) -> int:
-        own = ona_star(np.ascontiguousarray(X[rows]), k)
-        # A group is named by its first row, so that names differ between parts.
-        firsts = np.unique(own, return_index=True)[1]
-        labels[rows] = rows[firsts][own]
+        part_labels = ona_star(np.ascontiguousarray(X[rows]), k)
+        # A group is numbered by its first row, so that numbers differ between parts.
+        firsts = np.unique(part_labels, return_index=True)[1]
+        labels[rows] = rows[firsts][part_labels]
         return len(rows)
 
     with ThreadPoolExecutor(n_jobs) as threads:

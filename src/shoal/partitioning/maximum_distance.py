@@ -23,9 +23,9 @@ from shoal.progress import Progress, silent
 
 Closest = Literal["mean", "record", "cost"]
 
-# Into how many parts a run is cut, at least, to tell progress and to hear Ctrl-C.
+# Least number of parts of a run, between which progress is reported and Ctrl-C works.
 REPORTS = 20
-# Up to so many records plain loops are as fast as an index, and sooner compiled.
+# Up to this many records, plain loops are as fast as an index, and compile sooner.
 SMALL = 1000
 GAMMAS = tuple(i / 10 for i in range(21))
 
@@ -76,12 +76,12 @@ def grow_groups(
 
 
 def steps_for(pool: Pool, k: int) -> int:
-    """Return how many groups to make before progress is told, Ctrl-C is heard and the pool is tidied."""
+    """Return the number of groups to make before progress is reported and the pool is tidied."""
     return max(1, pool.count // (REPORTS * k), len(pool.X) // (10 * REPORTS * k))
 
 
 def assign_leftovers(pool: Pool, groups: Groups) -> None:
-    """Give the records that are left to the groups with the nearest means: always the one nearest to its group."""
+    """Give the remaining records to the groups with the nearest means, always the record nearest to its group first."""
     _star.place_leftovers(pool.X, groups.made, pool.rows(), _star.BY_MEAN)
 
 
@@ -168,8 +168,8 @@ def mdav(X: Array, k: int, *, report: Progress = silent) -> Array:
     """Maximum distance to average vector (T algorithm 2, F algorithm 1).
 
     The record r furthest from the mean of what remains seeds a group, then the record furthest from r.
-    Below 3k records: one group around the furthest from the mean if there are 2k or more, the rest
-    another. The mean is kept by subtraction, in exact sums, so that nothing drifts.
+    Below 3k records: if there are 2k or more, the record furthest from the mean seeds one more group; the
+    rest is the last group. The mean is updated by subtraction in exact sums, so it does not drift.
     """
     if len(X) <= SMALL:
         labels: Array = _growth.mdav_plainly(X, k)
@@ -183,10 +183,10 @@ def mdav(X: Array, k: int, *, report: Progress = silent) -> Array:
 
 
 def mdav_nc(X: Array, k: int, *, report: Progress = silent) -> Array:
-    """MDAV whose groups take the record nearest to their moving mean (K 3.1, 5.2).
+    """MDAV whose groups take in the record nearest to their moving mean (K 3.1, 5.2).
 
-    Where the paper is silent: the printed figures come from growing groups of k to the end, and giving
-    fewer than k records that are left to the groups with the nearest means.
+    Where the paper is silent: the printed figures come from growing groups of k to the end. The last
+    records, if fewer than k, go to the groups with the nearest means.
     """
     pool, groups = Pool(X, means=True), Groups(X, k)
     grow_groups(pool, groups, k, seeding=_growth.OPPOSITE, growth=_growth.BY_MEAN, report=report)
@@ -195,7 +195,7 @@ def mdav_nc(X: Array, k: int, *, report: Progress = silent) -> Array:
 
 
 def mdav_plus(X: Array, k: int, *, report: Progress = silent) -> Array:
-    """MDAV+: one seed a round, by falling distance from the mean of *all* records (T algorithm 3)."""
+    """MDAV+: one seed per round, by falling distance from the mean of *all* records (T algorithm 3)."""
     pool, groups = Pool(X), Groups(X, k)
     seeds = outermost_first(X, mean_of(X))
     grow_groups(pool, groups, k, seeding=_growth.FROM_LISTS, seeds=[seeds], report=report)
@@ -213,14 +213,14 @@ def v_mdav(
     """
     everyone, seeds = Pool(X), outermost_first(X, mean_of(X))
 
-    def run(factor: float, told: Progress) -> Array:
+    def run(factor: float, progress: Progress) -> Array:
         pool, groups = everyone.copy(), Groups(X, k)
         position = 0
         while position >= 0:
             steps = steps_for(pool, k)
             position = _growth.vmdav_steps(pool.points, groups.made, seeds, position, k, factor, steps)
             pool.tidy()
-            told(1 - pool.count / len(X))
+            progress(1 - pool.count / len(X))
         assign_leftovers(pool, groups)
         return groups.labels
 
@@ -228,11 +228,11 @@ def v_mdav(
 
 
 def mdav_star(X: Array, k: int, *, closest: Closest = "mean", n_jobs: int = 1, report: Progress = silent) -> Array:
-    """MDAV*: before a new group is made, extending the closest one is weighed against it (T algorithm 5).
+    """MDAV*: weigh extending the closest group against making a new one (T algorithm 5).
 
-    `closest` is the definition of the closest group (T 5.1): by its mean, by its nearest record, or by
-    the increase of its squared error. Extension needs a group and more than k unassigned records;
-    equal costs make a new group.
+    `closest` defines the closest group (T 5.1): by its mean, by its nearest record, or by the increase of
+    its squared error. A group is only extended while more than k records are unassigned; equal costs make
+    a new group.
     """
     return Star(X, k, closest, n_jobs).run(1.0, False, report)
 
@@ -253,8 +253,8 @@ def mdav_star_gamma(
     """
     star = Star(X, k, closest)
 
-    def run(factor: float, told: Progress) -> Array:
-        return star.run(factor, True, told)
+    def run(factor: float, progress: Progress) -> Array:
+        return star.run(factor, True, progress)
 
     return best_gamma(run, X, n_jobs, report) if gamma == "best" else run(gamma, report)
 
@@ -269,7 +269,7 @@ class Star:
     closest : str
         Definition of the closest group.
     n_jobs : int
-        Threads of each run: several look ahead, so that the run finds what it needs.
+        Threads of each run. Several threads look ahead for the neighbours of the next seeds.
     """
 
     def __init__(self, X: Array, k: int, closest: Closest = "mean", n_jobs: int = 1) -> None:
@@ -316,7 +316,7 @@ class Star:
             np.empty((count, narrow)),
         )
 
-        # Neighbours one after the other: what a search needs is still in the processor's cache.
+        # Near records one after the other, so that the data of a search is still in the processor's cache.
         order = np.argsort(pool.points.slots[rows])
 
         def search(part: slice) -> None:
@@ -332,11 +332,11 @@ def best_gamma(run: Callable[[float, Progress], Array], X: Array, n_jobs: int, r
     done = [0.0] * len(GAMMAS)
 
     def one(index: int) -> tuple[float, Array]:
-        def told(fraction: float) -> None:
+        def progress(fraction: float) -> None:
             done[index] = fraction
             report(sum(done) / len(done))
 
-        labels = run(GAMMAS[index], told)
+        labels = run(GAMMAS[index], progress)
         return total_cost(X, labels), labels
 
     best, chosen = inf, None

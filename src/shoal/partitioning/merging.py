@@ -1,46 +1,45 @@
-"""Merging groups until none falls short of what is required.
+"""Merging groups until none falls short of the requirements.
 
-There is one loop. Which groups fall short and which others they are merged with is decided by a strategy.
+There is one loop. A strategy decides which groups fall short, and which groups they join.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
+from shoal.arrays import Array, group_means
 from shoal.partitioning.requirements import Tally
 from shoal.progress import Progress, silent
 
-Array = np.ndarray[Any, Any]
-
-# Groups around one that falls short with which it may be merged; more of them where no union of these is enough.
+# Nearest groups that a group may be merged with; more are tried where no union with these is enough.
 NEAREST, WIDER = 9, 65
-# A union that still falls short has to be merged again: its cost counts this many times, and more the more it lacks.
+# A union that still falls short must be merged again: its cost counts this many times, and more with its shortfall.
 AGAIN = 10.0
 
 
 class Strategy(Protocol):
-    """The groups of a partition, numbered 0 .. m - 1, and the choice of what to merge."""
+    """The groups of a partition, numbered from 0 to m - 1, and the choice of which to merge."""
 
     def falling_short(self) -> Array:
-        """Return int64[b]: the groups that fall short, rising."""
+        """Return int64[b]: the groups that fall short, in ascending order."""
 
     def choose(self, short: Array) -> Array:
-        """Return int64[m]: the group that each group joins, itself for those that stay; no chains."""
+        """Return int64[m]: the group that each group joins, or itself if it stays. There are no chains."""
 
     def merge(self, target: Array) -> None:
-        """Make group g part of group target[g], int64[m]; the new groups are 0, 1, .. without a gap."""
+        """Merge group g into group target[g] (int64[m]). The new groups are numbered 0, 1, ... without gaps."""
 
 
 def merge(labels: Array, strategy: Strategy, report: Progress = silent) -> Array:
-    """Return the labels after merging groups in rounds, until none falls short or one is left.
+    """Merge groups in rounds until none falls short or only one is left; return the labels.
 
     Parameters
     ----------
     labels : int64[n]
-        0 .. m - 1 without a gap.
+        From 0 to m - 1 without gaps.
     strategy : Strategy
         Of the same groups.
     report : callable
@@ -63,28 +62,28 @@ def merge(labels: Array, strategy: Strategy, report: Progress = silent) -> Array
 class Cheapest:
     """Merge each group that falls short with a near one, where this costs least.
 
-    The cost is the rise of the squared error. Unions that satisfy everything are preferred where the tally can tell. In
-    each round the cheapest pairs come first, and a group takes part in one of them.
+    The cost is the increase of the squared error. Unions that satisfy everything are preferred where the tally can
+    judge them. In each round the cheapest pairs come first, and a group takes part in at most one pair.
 
     Parameters
     ----------
     X : float64[n, d]
     labels : int64[n]
-        0 .. m - 1 without a gap.
+        From 0 to m - 1 without gaps.
     k : int
     tally : Tally
     """
 
     def __init__(self, X: Array, labels: Array, k: int, tally: Tally) -> None:
         self.labels, self.k, self.tally = labels, k, tally
-        self.sizes, self.means = np.bincount(labels), means_of(X, labels)
+        self.sizes, self.means = np.bincount(labels), group_means(X, labels)
 
     def falling_short(self) -> Array:
-        """Return the groups with fewer than k records or something else missing."""
+        """Return the groups with fewer than k records or another shortfall."""
         return np.flatnonzero(self.tally.falls_short(self.labels, self.means) | (self.sizes < self.k))
 
     def choose(self, short: Array) -> Array:
-        """Return the group that each joins; of two the one with the lower number stays."""
+        """Return the group that each group joins. Of a pair, the group with the lower number stays."""
         costs, partners = self._partners(short)
         joined, used = np.arange(len(self.sizes)), np.zeros(len(self.sizes), bool)
         for p in np.argsort(costs, kind="stable").tolist():
@@ -103,7 +102,7 @@ class Cheapest:
         self.sizes = sizes
 
     def _partners(self, short: Array) -> tuple[Array, Array]:
-        """Return float64[b]: what merging each group costs at least; int64[b]: with whom."""
+        """Return float64[b], the least cost of merging each group, and int64[b], its partner."""
         from scipy.spatial import cKDTree
 
         tree = cKDTree(self.means)
@@ -122,14 +121,14 @@ class Cheapest:
             partners[left], costs[left] = chosen, amounts[line, best]
             if enough is None:
                 break
-            # Groups with equal means may hide all others.
+            # Groups with equal means may crowd out all others.
             left = left[~(enough & np.isfinite(amounts)).any(axis=1)]
             if width == len(self.sizes) or len(left) == 0:
                 break
         return costs, partners
 
     def _costs(self, own: Array, nearest: Array, distances: Array) -> tuple[Array, Array | None]:
-        """Return float64[b, w]: what each union costs; bool[b, w]: whether it is enough, None if that is not known."""
+        """Return float64[b, w], the cost of each union, and bool[b, w], whether it is enough; None if unknown."""
         a, b = self.sizes[own][:, None], self.sizes[nearest]
         amounts = np.where(nearest == own[:, None], np.inf, a * b / (a + b) * distances**2)
         gaps = self.tally.gaps(np.repeat(own, nearest.shape[1]), nearest.ravel())
@@ -141,7 +140,7 @@ class Cheapest:
 
 
 class _Callable:
-    """The tally of a callable that is asked anew in every round."""
+    """A tally that asks a callable anew in every round."""
 
     def __init__(self, falls_short: Callable[[Array], Array]) -> None:
         self.of = falls_short
@@ -160,13 +159,13 @@ class _Callable:
 
 
 class Nearest(Cheapest):
-    """The same without a tally: a callable says which groups fall short, and no union is judged in advance.
+    """`Cheapest` without a tally: a callable decides which groups fall short, and no union is judged in advance.
 
     Parameters
     ----------
     X : float64[n, d]
     labels : int64[n]
-        0 .. m - 1 without a gap.
+        From 0 to m - 1 without gaps.
     falls_short : callable
         Takes labels, returns bool[m]. A single group must not fall short.
     """
@@ -176,12 +175,6 @@ class Nearest(Cheapest):
         self.X = X
 
     def merge(self, target: Array) -> None:
-        """Pool the groups; the means are those of the records, without what rounding adds up to over the rounds."""
+        """Pool the groups. Means come from the records, so that rounding errors do not add up over the rounds."""
         super().merge(target)
-        self.means = means_of(self.X, self.labels)
-
-
-def means_of(X: Array, labels: Array) -> Array:
-    """Return float64[m, d]: the mean of each group."""
-    sizes = np.bincount(labels)
-    return np.column_stack([np.bincount(labels, column) / sizes for column in X.T])
+        self.means = group_means(self.X, self.labels)

@@ -2,8 +2,8 @@
 
 Sources: T = Thaeter (2021), dissertation, 7.1; S = Thaeter and Reischuk (2021); LeFevre, DeWitt, Ramakrishnan (2006).
 
-Halves are of one size, so that equal records may be cut apart: these are local recoders. The strict variant cuts
-between values only, equal records stay together, and what is published is a global recoding.
+Halves have the same size, so a cut may separate equal records: these methods are local recoders. The strict variant
+cuts between values only. Equal records stay together, and the release is a global recoding.
 
 Where the papers are silent, or their figures differ from their pseudo-code: records are ranked along the
 direction of a cut, ties by the order that earlier cuts left behind, and the lower half is rounded down.
@@ -14,24 +14,24 @@ too, which is `whole="2k-1"` and loses less.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.kernels import halves as _halves
 from shoal.progress import Progress, silent
 
-Array = np.ndarray[Any, Any]
 Whole = Literal["2k", "2k-1"]
 
-# Parts larger than this are halved one by one, so that progress is told and Ctrl-C is heard.
+# Parts larger than this are halved one by one, so that progress is reported and Ctrl-C works.
 PART = 20_000
 
 
 def mondrian(X: Array, k: int, *, whole: Whole = "2k", n_jobs: int = 1, report: Progress = silent) -> Array:
     """Cut at the median of the coordinate with the widest range (T algorithm 18).
 
-    Records that are equal may come into different groups; `mondrian-strict` keeps them together.
+    Equal records may end up in different groups; `mondrian-strict` keeps them together.
     """
     return _cut_down(X, _most(k, whole), _halves.RANGE, 1.0, n_jobs, report)
 
@@ -39,9 +39,9 @@ def mondrian(X: Array, k: int, *, whole: Whole = "2k", n_jobs: int = 1, report: 
 def mondrian_strict(X: Array, k: int, *, n_jobs: int = 1, report: Progress = silent) -> Array:
     """Cut between two values of the coordinate with the widest range (LeFevre et al. 2006, strict partitioning).
 
-    Of the cuts that leave at least k records on either side it is the one nearest to the median, the lower one on ties;
-    where the coordinate has none, the next widest is tried, and a part that has none at all is a group. Equal records
-    are never separated, whatever their number, so that a group may have many more than 2k records.
+    Of the cuts that leave at least k records on either side, the one nearest to the median is made, the lower one on
+    ties. If the coordinate has none, the next widest is tried, and a part without any cut is a group. Equal records are
+    never separated, whatever their number, so a group may have many more than 2k records.
 
     The paper cuts above the median value only, and compares normalised ranges; here the coordinates are used as they
     are given.
@@ -79,7 +79,7 @@ def _most(k: int, whole: Whole) -> int:
 
 
 def _cut_down(X: Array, most: int, rule: int, weight: float, n_jobs: int, report: Progress) -> Array:
-    """Cut all records down to parts that are final: of at most `most` records, or such that no cut is allowed."""
+    """Cut all records down to parts of at most `most` records, or to parts that no cut is allowed for."""
     n = len(X)
     labels = np.empty(n, np.int64)
     large, small = [np.arange(n)], []

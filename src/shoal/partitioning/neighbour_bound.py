@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from shoal.partitioning.pool import Pool, cost_of
+from shoal.partitioning.pool import cost_of, nearest_others
 
 Array = np.ndarray[Any, Any]
 
@@ -33,6 +33,6 @@ def neighbour_bound(X: Array, k: int, n_jobs: int = 1) -> float:
 
 def neighbour_prices(X: Array, k: int, n_jobs: int = 1) -> Array:
     """Return the part of the neighbour bound of each record: float64[n]."""
-    squares = Pool(X).nearest_each(X, k - 1, np.arange(len(X)), n_jobs)[1]
+    squares = nearest_others(X, k - 1, n_jobs)[1]
     prices: Array = squares.sum(axis=1) / (2 * k) * (1 - SAFE)
     return prices

@@ -36,14 +36,14 @@ def mhm(X: Array, order: Array, k: int) -> Array:
 def univariate(X: Array, k: int, *, report: Progress = silent) -> Array:
     """Return an optimal partition of a single coordinate: the best cut of the sorted values (D 4.1).
 
-    An optimal group is a stretch of the sorted values with at most 2k - 1 records, so that the best cut is
-    the optimum. No digits are lost when values sit at 1e9 plus a little (see `shoal.kernels.cuts`).
+    An optimal group is a run of the sorted values with at most 2k - 1 records, so the best cut is the
+    optimum. No digits are lost if all values are close to, say, 1e9 (see `shoal.kernels.cuts`).
     """
     return mhm(X, np.argsort(X[:, 0], kind="stable"), k)
 
 
 def npn_mhm(X: Array, k: int, *, start: Literal["pair", "mean"] = "pair", report: Progress = silent) -> Array:
-    """Cut the path that always goes on to the nearest record (D 4.2.1).
+    """Cut the path that always continues to the nearest record (D 4.2.1).
 
     D describes a start at the record furthest from the mean (`start="mean"`); its printed figures come
     from one end of the most distant pair, the record with the lower row.
@@ -54,7 +54,7 @@ def npn_mhm(X: Array, k: int, *, start: Literal["pair", "mean"] = "pair", report
 
 
 def nearest_next(pool: Pool, start: int, report: Progress = silent) -> Array:
-    """Empty the pool along the path that starts at `start` and always goes on to the nearest record."""
+    """Empty the pool along the path that starts at `start` and always continues to the nearest record."""
     n = pool.count
     path = np.empty(n, np.int64)
     row = np.array([start])
@@ -70,7 +70,7 @@ def nearest_next(pool: Pool, start: int, report: Progress = silent) -> Array:
 def md_mhm(X: Array, k: int, *, report: Progress = silent) -> Array:
     """Cut a path through the groups of `md` (D 4.2.2).
 
-    Fewer than k records that are left join the group whose mean is nearest to theirs.
+    The last records, if fewer than k, join the group whose mean is nearest to theirs.
     """
     return _cut_groups(X, k, lambda pool, groups: md_groups(pool, groups, k, part(report, 0.0, 0.9)))
 
@@ -78,8 +78,8 @@ def md_mhm(X: Array, k: int, *, report: Progress = silent) -> Array:
 def mdav_mhm(X: Array, k: int, *, report: Progress = silent) -> Array:
     """Cut a path through the groups of MDAV (D 4.2.3).
 
-    This MDAV ends as described there: two groups a round while 2k records or more remain; k to 2k - 1
-    left are one group, fewer join the group whose mean is nearest to theirs.
+    This MDAV ends as described there: two groups per round while 2k records or more remain; then k to
+    2k - 1 records form one group, and fewer join the group whose mean is nearest to theirs.
     """
     return _cut_groups(X, k, lambda pool, groups: _from_current_mean(pool, groups, k, True, report))
 
@@ -98,7 +98,7 @@ def _from_current_mean(pool: Pool, groups: Groups, k: int, opposite: bool, repor
 
 
 def _cut_groups(X: Array, k: int, build: Callable[[Pool, Groups], int]) -> Array:
-    """Build groups, settle what is left, lead a path through all groups and cut it."""
+    """Build groups, place the remaining records, lead a path through all groups and cut it."""
     pool, groups = Pool(X, means=True), Groups(X, k)
     first = build(pool, groups)
     rest = pool.rows()
@@ -121,11 +121,11 @@ def _through_groups(X: Array, groups: Groups, first: int) -> Array:
     path: list[Array] = []
     before = -1
     for group in nearest_next(Pool(means), 0):
-        here = rows[group]
+        own = rows[group]
         if before < 0:
-            head = first if first >= 0 else int(here[0])
+            head = first if first >= 0 else int(own[0])
         else:
-            head = int(by_distance(X, here, means[before])[0])
-        path += [np.array([head]), by_distance(X, here[here != head], X[head])]
+            head = int(by_distance(X, own, means[before])[0])
+        path += [np.array([head]), by_distance(X, own[own != head], X[head])]
         before = group
     return np.concatenate(path)

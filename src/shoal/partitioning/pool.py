@@ -25,6 +25,8 @@ from shoal.kernels.star import Building
 NONE = -1
 # Up to so many points, each is looked at.
 SMALL_SET = 500
+# Up to so many points, their neighbours are found without an index, which would take seconds to compile.
+SMALL_TABLE = 1000
 
 
 class Pool:
@@ -142,6 +144,34 @@ def nearest_each(X: Array, queries: Array, m: int, n_jobs: int = 1) -> Array:
     ids, squares = np.empty((len(queries), m), np.int64), np.empty((len(queries), m))
     in_threads(lambda part: _search.nearest_plainly(X, queries[part], ids[part], squares[part]), len(queries), n_jobs)
     return ids
+
+
+def nearest_others(X: Array, m: int, n_jobs: int = 1) -> tuple[Array, Array]:
+    """Return the m other rows of X that are nearest to each of its rows, by (distance, row), and their distances.
+
+    Parameters
+    ----------
+    X : float64[n, d]
+    m : int
+        Less than n.
+    n_jobs : int
+
+    Returns
+    -------
+    int64[n, m], float64[n, m]
+        Rows and squared distances; those of a pool, to the bit.
+    """
+    n = len(X)
+    if n > SMALL_TABLE:
+        return Pool(X).nearest_each(X, m, np.arange(n), n_jobs)
+    ids, squares = np.empty((n, m), np.int64), np.empty((n, m))
+    for row in range(n if m else 0):
+        apart = square_distances(X, X[row])
+        apart[row] = np.inf
+        near = np.flatnonzero(apart <= np.partition(apart, m - 1)[m - 1])
+        ids[row] = near[np.argsort(apart[near], kind="stable")[:m]]
+        squares[row] = apart[ids[row]]
+    return ids, squares
 
 
 def in_threads(work: Callable[[slice], Any], n: int, n_jobs: int, least: int = 1000) -> None:

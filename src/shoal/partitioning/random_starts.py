@@ -1,9 +1,9 @@
-"""Methods that start at random, and are run several times to keep the best.
+"""Methods that start at random and run several times, to keep the best result.
 
 Source: T = Thaeter (2021), dissertation, 6.1, 6.3 and 6.4.
 
-Every start has random numbers of its own, derived from the seed: the result does not depend on how many of them
-run at the same time.
+Every start has its own random numbers, derived from the seed, so the result does not depend on how many starts run at
+the same time.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from shoal.arrays import Array
+from shoal.kernels import partition as _partition
 from shoal.kernels import rounds as _rounds
+from shoal.kernels.centres import draw_centres
 from shoal.kernels.groups import all_means
 from shoal.partitioning.maximum_distance import mdav_plus
 from shoal.partitioning.pool import nearest_each, numbered, total_cost
@@ -23,7 +25,7 @@ from shoal.progress import Progress, silent
 
 Generator = np.random.Generator
 
-# Rounds of ONA, of the ONA that splits its groups, and of the one that splits those.
+# Rounds of ONA, of the nested ONA that splits its groups, and of the one nested in that.
 ONA_ROUNDS = (30, 10, 0)
 LLOYD_ROUNDS = 50
 
@@ -31,10 +33,10 @@ LLOYD_ROUNDS = 50
 def ona(X: Array, k: int, *, rng: Generator, n_init: int = 10, n_jobs: int = 1, report: Progress = silent) -> Array:
     """ONA: from a random partition, reassign records and dissolve groups; split by ONA again (T algorithm 14).
 
-    A run ends with a round that changes nothing, or after 30. Groups that reach 2k are split by ONA of 10
-    rounds, and what grows large in that by a random partition.
+    A run ends with a round that changes nothing, or after 30 rounds. Groups that reach 2k are split by ONA with
+    10 rounds, in which large groups are split by a random partition.
     """
-    return best_of(lambda own: _ona(X, k, own, ONA_ROUNDS), X, rng, n_init, n_jobs, report)
+    return best_of(lambda start: _ona(X, k, start, ONA_ROUNDS), X, rng, n_init, n_jobs, report)
 
 
 def lmas(X: Array, k: int, *, rng: Generator, n_init: int = 10, n_jobs: int = 1, report: Progress = silent) -> Array:
@@ -42,7 +44,7 @@ def lmas(X: Array, k: int, *, rng: Generator, n_init: int = 10, n_jobs: int = 1,
 
     Lloyd ends when nothing changes, or after 50 rounds; large groups are split by MDAV+.
     """
-    return best_of(lambda own: _lmas(X, k, own), X, rng, n_init, n_jobs, report)
+    return best_of(lambda start: _lmas(X, k, start), X, rng, n_init, n_jobs, report)
 
 
 def best_of(
@@ -60,7 +62,7 @@ def best_of(
 
 
 def _ona(X: Array, k: int, rng: Generator, limits: tuple[int, ...]) -> Array:
-    """One run; labels are numbered in the order of the groups at the end."""
+    """Run ONA once; labels are numbered in the final order of the groups."""
     n = len(X)
     count = n // k
     order = rng.permutation(n)
@@ -85,18 +87,18 @@ def _ona(X: Array, k: int, rng: Generator, limits: tuple[int, ...]) -> Array:
 def _split(work: Work, rng: Generator, limits: tuple[int, ...]) -> None:
     """Split the groups of 2k records or more by a nested run."""
     for group in np.flatnonzero(work.parts.sizes[: work.count] >= 2 * work.k):
-        rows = _rounds.rows_of(work.parts, group)
+        rows = _partition.rows_of(work.parts, group)
         pieces = _ona(np.ascontiguousarray(work.X[rows]), work.k, rng, limits)
-        _rounds.spread(work.parts, group, rows, pieces, int(pieces.max()) + 1)
+        _partition.spread(work.parts, group, rows, pieces, int(pieces.max()) + 1)
     if work.count + 2 * work.k > len(work.parts.sizes):
         work.make_room()
 
 
 def _lmas(X: Array, k: int, rng: Generator) -> Array:
-    """One run."""
+    """Run LMaS once."""
     count = len(X) // k
     first = int(rng.integers(len(X)))
-    centres = X[_rounds.draw_centres(X, first, rng.random(count - 1))]
+    centres = X[draw_centres(X, first, rng.random(count - 1))]
     labels = np.full(len(X), -1, np.int64)
     for _ in range(LLOYD_ROUNDS):
         nearest = nearest_each(centres, X, 1)[:, 0]

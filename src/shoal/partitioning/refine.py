@@ -1,23 +1,26 @@
-"""Refinements: partitions made better, never worse.
+"""Refinements: they improve partitions, and never make them worse.
 
 Sources: K = Khomnotai et al. (2018), section 4; T = Thaeter (2021), dissertation, 6.4.
 
-A refinement visits groups in an order. A method that refines its own groups hands them over in order of
-creation, as the papers do; a refinement of given labels visits them by their first row. A round that does not
-lower the squared error is undone and tried again in that second order, and the end is reached when that does not help
-either: so refining the result again changes nothing.
+A refinement visits groups in some order. A method that refines its own groups passes them in order of creation, as the
+papers do; a refinement of given labels visits them by their first row. A round that does not lower the squared error is
+undone and tried again in the latter order. The refinement ends when that does not help either, so refining the result
+again changes nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from math import fsum
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.kernels import construction as _construction
 from shoal.kernels import index as _index
+from shoal.kernels import nearest_means as _nearest
+from shoal.kernels import partition as _partition
 from shoal.kernels import rounds as _rounds
 from shoal.kernels.groups import all_means
 from shoal.partitioning.fixed_size import cbfs
@@ -25,22 +28,21 @@ from shoal.partitioning.maximum_distance import mdav_plus
 from shoal.partitioning.pool import cost_of, in_threads, members, numbered
 from shoal.progress import Progress, silent
 
-Array = np.ndarray[Any, Any]
 Round = Callable[["Work"], None]
 
 MOST_ROUNDS = 30
-# How many changes are remembered one by one: fewer than these are quicker to compare with than to search for.
+# Most changes that are logged one by one: comparing with so few is quicker than a search.
 LOG = 8192
 
 
 class Work:
-    """A partition under work.
+    """A partition that is being refined.
 
     Parameters
     ----------
     X : float64[n, d]
     labels : int64[n]
-        Groups, numbered 0, 1, .. in the order in which they are to be visited.
+        Groups, numbered 0, 1, ... in the order of visits.
     k : int
     n_jobs : int
         Threads for searches of all records.
@@ -55,7 +57,7 @@ class Work:
         n, groups = len(self.X), int(labels.max()) + 1
         room = 2 * groups + 4 * self.k + 64
         means = all_means(self.X, labels, groups)
-        self.parts = _rounds.Partition(
+        self.parts = _partition.Partition(
             X=self.X,
             labels=np.empty(n, np.int64),
             heads=np.full(room, -1, np.int64),
@@ -68,7 +70,7 @@ class Work:
             groups=np.array([groups]),
             targets=np.zeros(n, np.int64),
             distances=np.zeros(n),
-            seen=np.full(n, _rounds.NEVER, np.int64),
+            seen=np.full(n, _partition.NEVER, np.int64),
             changed=np.zeros(room, np.int64),
             checked=np.full(room, -1, np.int64),
             clock=np.zeros(1, np.int64),
@@ -77,51 +79,51 @@ class Work:
             authors=np.zeros(LOG, np.int64),
             logged=np.zeros(1, np.int64),
         )
-        _rounds.link_all(self.parts, labels)
+        _partition.link_all(self.parts, labels)
         _construction.fill(self.parts.centres, np.arange(groups))
 
     def seek(self) -> None:
-        """Look for the nearest other group of every record, on all threads; later searches start from it.
+        """Find the nearest other group of every record, on all threads. Later searches start from it.
 
-        To be called before each round. Nothing is done if there were few changes since, which are quickly compared
-        with when a group has its turn.
+        Call this before each round. It does nothing if there were few changes since the last call, as these are quickly
+        compared with when a group is visited.
         """
         before, self._sought = self._sought, int(self.parts.clock[0])
         if before >= 0 and self._sought - before <= LOG:
             return
 
-        # Neighbours one after the other: what a search needs is still in the processor's cache.
+        # Near records one after the other, so that the data of a search is still in the processor's cache.
         order = np.argsort(self.parts.centres.slots[self.parts.labels], kind="stable")
 
         def search(part: slice) -> None:
             parts = self.parts._replace(centres=_construction.for_thread(self.parts.centres))
-            _rounds.seek(parts, order[part])
+            _nearest.seek(parts, order[part])
 
         in_threads(search, len(self.X), self.n_jobs)
 
     @property
     def count(self) -> int:
-        """How many group numbers are in use; some of the groups may be gone."""
+        """Return the number of group numbers in use; some of the groups may be gone."""
         return int(self.parts.groups[0])
 
     def labels(self) -> Array:
-        """Return the groups, numbered 0, 1, .. in their order."""
+        """Return the labels, with groups numbered 0, 1, ... in their order."""
         numbers = np.cumsum(self.parts.sizes[: self.count] > 0) - 1
         return np.asarray(numbers[self.parts.labels], np.int64)
 
     def total(self) -> float:
         """Return the squared error."""
-        return fsum(_rounds.all_costs(self.parts).tolist())
+        return fsum(_partition.all_costs(self.parts).tolist())
 
     def make_room(self, *positions: int) -> list[int]:
-        """Renumber the groups without gaps; return what `positions` have become."""
+        """Renumber the groups without gaps; return the new `positions`."""
         old, there = self.parts, self.parts.sizes[: self.count] > 0
         numbers = np.cumsum(there) - 1
         self._set(numbers[old.labels])
-        # What is known of the nearest groups stays, unless they are gone.
+        # Known nearest groups stay valid, unless they are gone.
         new, groups = self.parts, self.count
-        known = (old.seen != _rounds.NEVER) & there[old.targets]
-        new.seen[:] = np.where(known, old.seen, _rounds.NEVER)
+        known = (old.seen != _partition.NEVER) & there[old.targets]
+        new.seen[:] = np.where(known, old.seen, _partition.NEVER)
         new.targets[:] = np.where(known, numbers[old.targets], 0)
         new.distances[:] = old.distances
         for name in ("costs", "changed", "checked"):
@@ -133,20 +135,20 @@ class Work:
     def renumber(self, labels: Array) -> None:
         """Put the groups in another order.
 
-        The nearest groups are as near as before, but may lose a tie: they only show how far a search must go.
+        Known nearest groups are as near as before but may lose a tie, so they only limit how far a search must go.
         """
         old = self.parts
         numbers = np.empty(self.count, np.int64)
         numbers[old.labels] = labels
         there = old.sizes[: self.count] > 0
         self._set(labels)
-        known = (old.seen != _rounds.NEVER) & there[old.targets]
-        self.parts.seen[:] = np.where(known, _rounds.UNSURE, _rounds.NEVER)
+        known = (old.seen != _partition.NEVER) & there[old.targets]
+        self.parts.seen[:] = np.where(known, _partition.UNSURE, _partition.NEVER)
         self.parts.targets[:] = np.where(known, numbers[old.targets], 0)
         self._sought = -1
 
     def dissolve(self) -> None:
-        """Try to dissolve each group of k, but not those made meanwhile (T algorithm 16)."""
+        """Try to dissolve each group of k records, except groups made meanwhile (T algorithm 16)."""
         position, stop = 0, self.count
         while position < stop:
             position = _rounds.dissolve_phase(self.parts, position, stop, self.k)
@@ -154,7 +156,7 @@ class Work:
                 position, stop = self.make_room(position, stop)
 
     def reassign(self) -> None:
-        """Let each group of more than k give records away, also those made meanwhile (T algorithm 17)."""
+        """Let each group of more than k records give some away, including groups made meanwhile (T algorithm 17)."""
         position = 0
         while True:
             position = _rounds.reassign_phase(self.parts, position, -1, self.k, True)
@@ -163,7 +165,7 @@ class Work:
             (position,) = self.make_room(position)
 
     def shrink(self) -> None:
-        """Let each group of more than k give records away, without splitting what grows large (K figure 4)."""
+        """Let each group of more than k records give some away, without splitting large groups (K figure 4)."""
         _rounds.reassign_phase(self.parts, 0, self.count, self.k, False)
 
 
@@ -185,7 +187,7 @@ def rounds(
     X : float64[n, d]
     k : int
     labels : int64[n]
-        Groups in the order in which they are visited.
+        Groups in the order of visits.
     one_round : callable
         Changes a Work.
     most : float
@@ -198,7 +200,7 @@ def rounds(
     Returns
     -------
     int64[n]
-        Labels in the order of the groups at the end.
+        Labels in the final order of the groups.
     """
     work = Work(X, labels, k, n_jobs)
     total = work.total()
@@ -224,7 +226,7 @@ def rounds(
 def split_large(X: Array, k: int, labels: Array, split: Callable[[Array, int], Array], *, in_place: bool) -> Array:
     """Split groups of 2k records or more.
 
-    The first piece takes the place of its group (`in_place`) or comes last like the others.
+    The first piece takes the place of its group if `in_place`, and comes last like the others if not.
     """
     labels = labels.copy()
     count = int(labels.max()) + 1
@@ -288,8 +290,8 @@ def decompose_shrink(X: Array, k: int, labels: Array, *, report: Progress = sile
 def decompose(X: Array, k: int, labels: Array) -> Array:
     """Give whole groups to the nearest means, the costliest group first, where squared distances fall (K figure 2).
 
-    As the printed figures demand, the means stay as they were before. Groups that reach 2k are split by CBFS; their
-    pieces come last.
+    As the printed figures demand, the means stay as they were before. Groups that reach 2k records are split by CBFS,
+    and their pieces come last.
     """
     rows = members(labels)
     costs = [cost_of(X, group) for group in rows]
@@ -300,10 +302,11 @@ def decompose(X: Array, k: int, labels: Array) -> Array:
 
 
 def decompose_in_turn(X: Array, k: int, labels: Array) -> Array:
-    """Dissolve groups in their order, as the pseudo-code says (K figure 2).
+    """Dissolve groups one after the other, as in the pseudo-code (K figure 2).
 
-    Each record of a group goes to the group whose mean is nearest then, and that mean moves; the group comes back
-    unless the squared error has fallen. Groups that reach 2k are split by CBFS; their pieces come last.
+    Each record of a group goes to the group whose mean is nearest at that moment, and that mean moves. The group is
+    restored unless the squared error has fallen. Groups that reach 2k records are split by CBFS, and their pieces come
+    last.
     """
     work = Work(X, labels, k)
     _rounds.decompose_in_turn(work.parts)

@@ -1,31 +1,31 @@
-"""The entries of the registry: every refinement of the house."""
+"""The entries of the registry: every refinement of Shoal."""
 
 from __future__ import annotations
 
 from shoal.partitioning.catalogue import KHOMNOTAI, MAX_STEPS, OWN, THAETER
-from shoal.partitioning.definitions import Option, Refinement
+from shoal.partitioning.definitions import MethodOption, Refinement
 
 __all__ = ["REFINEMENTS"]
 
 REFINEMENTS: tuple[Refinement, ...] = (
     Refinement(
         "tfrp2",
-        "whole groups are given to the nearest means where that pays, in passes until nothing is gained",
+        "gives whole groups to the nearest means where that pays, in passes until nothing is gained",
         f"{KHOMNOTAI}, figure 2; {THAETER}, 8.2",
         "refine:tfrp2",
         (
-            Option(
+            MethodOption(
                 "passes",
                 "all",
-                "how many passes are made at most; 1 as in the printed figures, 'all' while the squared error falls",
+                "most passes; 1 as in the printed figures, 'all' as long as the squared error falls",
                 choices=("all",),
                 least=1,
                 whole=True,
             ),
-            Option(
+            MethodOption(
                 "reading",
                 "printed",
-                "how figure 2 is read: 'printed' as the printed losses demand, 'pseudocode' to the letter",
+                "how to read figure 2: 'printed' as the printed losses demand, 'pseudocode' to the letter",
                 choices=("printed", "pseudocode"),
             ),
         ),
@@ -36,7 +36,7 @@ REFINEMENTS: tuple[Refinement, ...] = (
     ),
     Refinement(
         "decompose-shrink",
-        "groups are decomposed and large ones shrunk, in turn, until nothing is gained",
+        "decomposes groups and shrinks large ones, in turn, until nothing is gained",
         f"{KHOMNOTAI}, figures 1 to 4",
         "refine:decompose_shrink",
         reading="decomposing is read as by `tfrp2`; groups are shrunk in the order in which decomposing left them, "
@@ -44,13 +44,13 @@ REFINEMENTS: tuple[Refinement, ...] = (
     ),
     Refinement(
         "ona-rounds",
-        "the rounds of ONA*: groups dissolved and records reassigned until nothing is gained",
+        "the rounds of ONA*: dissolves groups and reassigns records until nothing is gained",
         f"{THAETER}, algorithms 15 to 17",
         "refine:ona_rounds",
     ),
     Refinement(
         "anytime",
-        "the search of the method of that name, from the partition that is given",
+        "the search of the method of that name, starting from the given partition",
         OWN,
         "anytime:refine_anytime",
         (MAX_STEPS,),

@@ -1,7 +1,7 @@
 """Look up methods and refinements by name.
 
-What an entry is says :mod:`shoal.partitioning.definitions`; the entries are in :mod:`shoal.partitioning.catalogue`
-and :mod:`shoal.partitioning.refinements`. Nothing here loads NumPy or Numba.
+Entries are defined in :mod:`shoal.partitioning.definitions` and listed in :mod:`shoal.partitioning.catalogue` and
+:mod:`shoal.partitioning.refinements`. Nothing here loads NumPy or Numba.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from typing import Any
 
 from shoal.errors import OptionError, UnknownMethodError, near_names
 from shoal.partitioning.catalogue import METHODS
-from shoal.partitioning.definitions import Method, Option, Refinement
+from shoal.partitioning.definitions import Method, MethodOption, Refinement
 from shoal.partitioning.refinements import REFINEMENTS
 
 __all__ = [
     "METHODS",
     "REFINEMENTS",
     "Method",
-    "Option",
+    "MethodOption",
     "Refinement",
     "check_options",
     "find",
@@ -41,7 +41,7 @@ def refinements() -> tuple[Refinement, ...]:
 
 
 def find_refinement(name: object) -> Refinement:
-    """Return the refinement called `name`, else raise UnknownMethodError with near names."""
+    """Return the refinement called `name`; raise UnknownMethodError with similar names if there is none."""
     for refinement in REFINEMENTS:
         if refinement.name == name:
             return refinement
@@ -65,7 +65,7 @@ def methods() -> tuple[Method, ...]:
 
 
 def find(name: object) -> Method:
-    """Return the method called `name`, else raise UnknownMethodError with near names."""
+    """Return the method called `name`; raise UnknownMethodError with similar names if there is none."""
     for method in METHODS:
         if method.name == name:
             return method
@@ -77,7 +77,7 @@ def find(name: object) -> Method:
 
 
 def check_options(owner: Method | Refinement, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return all options of a method or refinement, those of `given` checked; unknown ones raise OptionError."""
+    """Return all options of a method or refinement: those in `given`, checked, and the defaults of the others."""
     known = {option.name: option for option in owner.options}
     for name in given:
         if name not in known:
@@ -86,7 +86,7 @@ def check_options(owner: Method | Refinement, given: Mapping[str, Any]) -> dict[
     return {name: option.check(given.get(name, option.default), owner.name) for name, option in known.items()}
 
 
-def _option_hint(name: str, known: Mapping[str, Option]) -> str:
+def _option_hint(name: str, known: Mapping[str, MethodOption]) -> str:
     everything: tuple[Method | Refinement, ...] = (*METHODS, *REFINEMENTS)
     owners = dict.fromkeys(one.name for one in everything if any(option.name == name for option in one.options))
     if owners:

@@ -1,19 +1,16 @@
-"""Making any partition satisfy what is required: groups that fall short are merged, then cut where this is allowed."""
+"""Making any partition satisfy the requirements: merge groups that fall short, then cut groups where possible."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.errors import DataError
 from shoal.partitioning.cutting import recut
 from shoal.partitioning.merging import Cheapest, merge
 from shoal.partitioning.pool import numbered
 from shoal.partitioning.requirements import Requirements
 from shoal.progress import Progress, part, silent
-
-Array = np.ndarray[Any, Any]
 
 
 def repair(
@@ -31,12 +28,12 @@ def repair(
     ----------
     X : float64[n, d]
     labels : int64[n]
-        0 .. m - 1 without a gap.
+        From 0 to m - 1 without gaps.
     k : int
     required : Requirements
     resplit : bool
-        Whether groups are cut in two where both sides satisfy everything. If not, no two records are separated that
-        were together.
+        Whether to cut groups in two where both sides satisfy everything. If not, records that were together stay
+        together.
     report : callable
 
     Returns
@@ -47,7 +44,7 @@ def repair(
     Raises
     ------
     DataError
-        If all records in one group do not satisfy the requirements.
+        If all records as one group do not satisfy the requirements.
     """
     tally = required.tally(labels)
     labels = merge(labels, Cheapest(X, labels, k, tally), part(report, 0.0, 0.5))
@@ -61,7 +58,7 @@ def repair(
         )
     if resplit:
         cut = recut(X, labels, k, required.falls_short)
-        # What compares groups with their surroundings may see in all cuts together what it did not see in each.
+        # Requirements that compare groups with their surroundings may fail after all cuts, though each cut alone holds.
         if required.local or not required.falls_short(everyone, cut).any():
             labels = cut
     report(1.0)

@@ -1,64 +1,62 @@
-"""What groups must have besides k records, in the form in which partitioning takes it.
+"""Requirements on groups besides k records, in the form that partitioning takes.
 
-Demands on sensitive values are turned into this by those who know models of privacy: arrays for kernels, and plain
-callables.
+Partitioning knows no privacy models. Its callers translate demands on sensitive values into arrays for kernels and
+plain callables.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
-import numpy as np
-
+from shoal.arrays import Array
 from shoal.kernels.rules import Rules
 
-Array = np.ndarray[Any, Any]
-
 FallsShort = Callable[[Array, Array], Array]
-"""Takes rows and their labels 0 .. m - 1, returns bool[m]: which groups lack something, k records included."""
+"""Takes rows and their labels (0 to m - 1), returns bool[m]: which groups fall short, be it of k records."""
 
 
 class Tally(Protocol):
-    """What groups have of what is required, kept up to date while they are merged."""
+    """How far groups satisfy the requirements, kept up to date while groups are merged."""
 
     def falls_short(self, labels: Array, means: Array) -> Array:
-        """Return bool[m]: which groups lack something besides k records.
+        """Return bool[m]: which groups fall short of a requirement other than k records.
 
         Parameters
         ----------
         labels : int64[n]
-            The group of each record, 0 .. m - 1.
+            The group of each record, from 0 to m - 1.
         means : float64[m, d]
         """
 
     def gaps(self, first: Array, second: Array) -> Array | None:
-        """Return float64[p]: how much the union of groups first[i] and second[i] lacks; 0 if it lacks nothing.
+        """Return float64[p]: the shortfall of the union of groups first[i] and second[i]; 0 if there is none.
 
-        None if this cannot be said of a union before all groups are known.
+        None if a union cannot be judged before all groups are known.
         """
 
     def merge(self, target: Array) -> None:
-        """Make group g part of group target[g], int64[m]; the new groups are 0, 1, .. without a gap."""
+        """Merge group g into group target[g] (int64[m]). The new groups are numbered 0, 1, ... without gaps."""
 
     def refuse(self) -> None:
-        """Raise what a single group of all records lacks; return if it lacks nothing but k records or units."""
+        """Raise DataError if a single group of all records falls short of anything but k records or units."""
 
 
 class Requirements(NamedTuple):
-    """What is required of groups besides k records.
+    """Requirements on groups besides k records.
 
     Attributes
     ----------
     rules : Rules or None
-        As kernels take it; None if there is no rule for some of it: then groups are merged and cut only.
+        The requirements as arrays for kernels. None if there is no rule for one of them: groups are then merged and
+        cut only.
     falls_short : callable
-        Which groups lack anything, k records included.
+        Which groups fall short of a requirement, k records included.
     tally : callable
         Returns the tally of groups, given their labels.
     local : bool
-        Whether what a group has depends on its own records alone, and merging groups that satisfy everything gives one
-        that does.
+        Whether the requirements depend on the records of a group alone, and merging groups that satisfy them gives a
+        group that does.
     """
 
     rules: Rules | None

@@ -1,18 +1,18 @@
-"""Microaggregation that looks after sensitive values while groups are made.
+"""Microaggregation that takes account of sensitive values while groups are formed.
 
 Source: Soria-Comas, Domingo-Ferrer, Sanchez and Martinez (2015): t-Closeness through microaggregation: strict privacy
 with enhanced utility preservation. IEEE TKDE 27(11). Their three algorithms are `merge_worst`, `k_first` and `t_first`;
-here they also serve ties, missing values and distances other than that of ranks. What is returned may still fall short
-here and there, and is to be repaired.
+here they also handle ties, missing values and distances other than that of ranks. Some of the groups returned may still
+fall short and must be repaired.
 """
 
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
+from shoal.arrays import Array, group_means
 from shoal.kernels import rule_growth as _growth
 from shoal.kernels import rules as _rules
 from shoal.kernels.rules import Rules
@@ -20,10 +20,8 @@ from shoal.partitioning.merging import merge
 from shoal.partitioning.pool import Pool, members, nearest_each
 from shoal.progress import Progress, silent
 
-Array = np.ndarray[Any, Any]
-
 CLOSENESS = (_rules.EQUAL, _rules.LINE, _rules.TREE)
-# Calls of the kernel, between which progress is told and Ctrl-C is heard.
+# Calls of the kernel; between them, progress is reported and Ctrl-C works.
 CALLS = 50
 
 
@@ -33,12 +31,12 @@ def closeness(rules: Rules) -> list[int]:
 
 
 def measured(rules: Rules, labels: Array) -> Array:
-    """Return float64[g, m]: what each group has of each demand."""
+    """Return float64[g, m]: the measured value of each group for each demand."""
     order, sizes = np.argsort(labels, kind="stable"), np.bincount(labels)
-    found = np.empty((len(rules.kinds), len(sizes)))
+    values = np.empty((len(rules.kinds), len(sizes)))
     starts = np.concatenate(([0], np.cumsum(sizes)))
-    _rules.measure_groups(rules, order, starts, _rules.desk(rules, int(sizes.max())), found)
-    return found
+    _rules.measure_groups(rules, order, starts, _rules.desk(rules, int(sizes.max())), values)
+    return values
 
 
 def k_first(X: Array, k: int, rules: Rules, *, report: Progress = silent) -> Array:
@@ -47,9 +45,9 @@ def k_first(X: Array, k: int, rules: Rules, *, report: Progress = silent) -> Arr
 
 
 def diverse_growth(X: Array, k: int, rules: Rules, *, report: Progress = silent) -> Array:
-    """Grow groups by the nearest record, and by the nearest one that adds diversity where it must be.
+    """Grow groups by the nearest record, or by the nearest one that adds diversity where that is needed.
 
-    Groups take of the most frequent value as long as there is more of it left than groups to come could use.
+    Groups take in records with the most frequent value as long as more of them are left than later groups could use.
     """
     return _grown(X, k, rules, _growth.ADDING, report)
 
@@ -73,10 +71,9 @@ def _grown(X: Array, k: int, rules: Rules, way: int, report: Progress) -> Array:
 
 
 def _nearest_groups(X: Array, labels: Array, rows: Array) -> Array:
-    """Return the group with the nearest mean for each of `rows`, which have none."""
+    """Return the group with the nearest mean for each of `rows`, which belong to none yet."""
     known = labels >= 0
-    sizes = np.bincount(labels[known])
-    means = np.column_stack([np.bincount(labels[known], x[known]) / sizes for x in X.T])
+    means = group_means(X[known], labels[known])
     return nearest_each(means, np.ascontiguousarray(X[rows]), 1)[:, 0]
 
 
@@ -89,16 +86,15 @@ def merge_worst(X: Array, labels: Array, rules: Rules, *, report: Progress = sil
 
 
 class _WorstFirst:
-    """One merger a round: the group that misses t-closeness by most joins the group with the nearest mean.
+    """One merger per round: the group that misses t-closeness by most joins the group with the nearest mean.
 
-    Arrays are by the number that a group had at first; `alive` are those of the groups that are left, rising.
+    Arrays are indexed by the original group numbers; `alive` has the numbers of the remaining groups, ascending.
     """
 
     def __init__(self, X: Array, labels: Array, rules: Rules) -> None:
         self.X, self.rules, self.close = X, rules, closeness(rules)
-        sizes = np.bincount(labels)
-        self.means = np.column_stack([np.bincount(labels, x) / sizes for x in X.T])
-        self.alive, self.rows = np.arange(len(sizes)), members(labels)
+        self.means = group_means(X, labels)
+        self.alive, self.rows = np.arange(len(self.means)), members(labels)
         self.pool = Pool(self.means, self.alive)
         self.missed = np.max(measured(rules, labels)[self.close] - rules.limits[self.close, None], axis=0)
         self.pair = (0, 0)
@@ -108,7 +104,7 @@ class _WorstFirst:
         return np.flatnonzero(self.missed[self.alive] > 0)
 
     def choose(self, short: Array) -> Array:
-        """Return the group that each joins: one joins another, the others stay."""
+        """Return the group that each group joins: one joins another, the others stay."""
         at = int(short[self.missed[self.alive[short]].argmax()])
         worst = int(self.alive[at])
         self.pool.remove(np.array([worst]))
@@ -127,9 +123,9 @@ class _WorstFirst:
         self.rows[nearest], self.rows[worst] = both, both[:0]
         self.means[nearest] = self.X[both].mean(axis=0)
         self.pool.add(np.array([nearest]))
-        rules, found = self.rules, np.empty((len(self.rules.kinds), 1))
-        _rules.measure_groups(rules, both, np.array([0, len(both)]), _rules.desk(rules, len(both)), found)
-        self.missed[nearest] = np.max(found[self.close, 0] - rules.limits[self.close])
+        rules, values = self.rules, np.empty((len(self.rules.kinds), 1))
+        _rules.measure_groups(rules, both, np.array([0, len(both)]), _rules.desk(rules, len(both)), values)
+        self.missed[nearest] = np.max(values[self.close, 0] - rules.limits[self.close])
 
 
 # --- t first ---
@@ -138,8 +134,8 @@ class _WorstFirst:
 def t_first(X: Array, k: int, rules: Rules, *, report: Progress = silent) -> Array:
     """Take the nearest record of each of k' subsets of similar sensitive values into every group (algorithm 3).
 
-    The first demand of t-closeness decides. Where k' does not divide n, the subsets in the middle have one record more,
-    which joins the group that takes its nearest neighbour there while there are too many of them.
+    The first demand of t-closeness decides. If k' does not divide n, the subsets in the middle have one more record.
+    Groups take two records from such a subset as long as it has too many.
     """
     n = len(X)
     order = in_order(rules, closeness(rules)[0])[0]
@@ -147,18 +143,18 @@ def t_first(X: Array, k: int, rules: Rules, *, report: Progress = silent) -> Arr
     count = n // size
     bounds = subsets(n, size)
     rows = [np.sort(order[start:stop]) for start, stop in pairwise(bounds)]
-    pools = [Pool(np.ascontiguousarray(X[own])) for own in rows]
+    pools = [Pool(np.ascontiguousarray(X[subset])) for subset in rows]
     everyone, labels = Pool(X, means=True), np.full(n, -1, np.int64)
     seed, opposite = -1, False
     for group in range(count):
         seed = everyone.furthest(X[seed] if opposite else everyone.mean())
         opposite = not opposite
         taken = []
-        for own, pool in zip(rows, pools, strict=True):
+        for subset, pool in zip(rows, pools, strict=True):
             wanted = 1 if pool.count <= count - group else 2
-            found = pool.nearest(X[seed], wanted)
-            pool.remove(found)
-            taken.append(own[found])
+            nearest = pool.nearest(X[seed], wanted)
+            pool.remove(nearest)
+            taken.append(subset[nearest])
         chosen = np.concatenate(taken)
         everyone.remove(chosen)
         labels[chosen] = group
@@ -169,7 +165,7 @@ def t_first(X: Array, k: int, rules: Rules, *, report: Progress = silent) -> Arr
 
 
 def subsets(n: int, size: int) -> Array:
-    """Return int64[size + 1]: where `size` stretches of n records begin, those in the middle one longer than others."""
+    """Return int64[size + 1]: the bounds of `size` runs of n records. Runs in the middle may have one record more."""
     lengths = np.full(size, n // size)
     more = n % size
     first = (size - more) // 2
@@ -178,11 +174,11 @@ def subsets(n: int, size: int) -> Array:
 
 
 def in_order(rules: Rules, g: int) -> tuple[Array, Array]:
-    """Return the records by sensitive value, and float64[n]: where each lies, or how far it is from the one before.
+    """Return the records sorted by sensitive value, and float64[n]: the position of each, or its distance to the last.
 
-    On a line, missing values come first and where they are is the lowest value. Values of a tree are ordered so that
-    those below the same node lie together; the distance of any two is the largest one between them. The same holds
-    where all values are equally far apart.
+    On a line, missing values come first, at the position of the lowest value. In a tree, values below the same node are
+    adjacent, and the distance of any two values is the largest step between them. The same holds if all values are
+    equally far apart.
     """
     codes, rule, at, V = rules.codes[g], rules.kinds[g], rules.starts[g], int(rules.values[g])
     if rule == _rules.LINE:
@@ -196,7 +192,7 @@ def in_order(rules: Rules, g: int) -> tuple[Array, Array]:
 
 
 def _depth_first(rules: Rules, g: int) -> tuple[Array, Array]:
-    """Return int64[v]: the rank of each value among the leaves; float64[v]: how high each meets the one before it."""
+    """Return int64[v], the rank of each value among the leaves, and float64[v], its distance from the leaf before."""
     links, nodes, at = int(rules.links[g]), int(rules.nodes[g]), int(rules.starts[g])
     parents = rules.tree[links : links + nodes]
     leaves = rules.tree[links + nodes : links + nodes + int(rules.values[g])]
@@ -213,18 +209,18 @@ def _depth_first(rules: Rules, g: int) -> tuple[Array, Array]:
         rank[value] = place
         if place:
             before = set(paths[ordered[place - 1]])
-            # The way up to the first common node; missing values have none.
+            # The path up to the first common node; missing values have none.
             own = [node for node in paths[value] if node not in before]
             height[place] = weights[own].sum() if len(own) < len(paths[value]) else 1.0
     return rank, height
 
 
 def least_size(k: int, rules: Rules) -> int:
-    """Return the least k' from k on such that one record of each of k' subsets is close enough to the table.
+    """Return the least k' >= k such that any group of one record from each of k' subsets is close enough to the table.
 
-    Of a subset, the record that stands for it is at most as far from all of it as its worst one: on a line one of the
-    ends. The mean over the subsets bounds the distance of the group. For n different values in the order of their
-    ranks this gives max(k, n / (2 (n - 1) t + 1)), rounded up, where that divides n (Soria-Comas et al., 2015).
+    A record is at most as far from its subset as the worst record of the subset, which on a line is one of its ends.
+    The mean of these distances bounds the distance of the group. For n different values in the order of their ranks
+    this gives max(k, n / (2 (n - 1) t + 1)), rounded up, if that divides n (Soria-Comas et al., 2015).
     """
     g = closeness(rules)[0]
     limit = float(rules.limits[g])
@@ -247,7 +243,7 @@ def _line_bound(places: Array, sums: Array, n: int, size: int) -> float:
 
 
 def _tree_bound(steps: Array, codes: Array, n: int, size: int) -> float:
-    """What lies between the first and the last record of a subset, as the rarest value there sees it."""
+    """Return the bound for a tree: the widest step in each subset, times the share of all but its rarest value."""
     bounds = subsets(n, size)
     low, lengths = bounds[:-1], np.diff(bounds)
     inside = steps.copy()

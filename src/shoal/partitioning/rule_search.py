@@ -12,7 +12,7 @@ from shoal.kernels import rule_search as _kernel
 from shoal.kernels import rules as _rules
 from shoal.kernels import search_state as _state
 from shoal.partitioning.chains import new_state
-from shoal.partitioning.pool import Pool, numbered, squared_error
+from shoal.partitioning.pool import nearest_others, numbered, squared_error
 from shoal.progress import Progress, silent
 
 Array = np.ndarray[Any, Any]
@@ -120,7 +120,7 @@ def neighbours(X: Array, size: int, rng: np.random.Generator, n_jobs: int = 1) -
     m = min(MOST_NEAR, 6 + size // 3, len(points) - 1)
     if m == 0:
         return np.full((len(X), 1), -1, np.int32)
-    targets = Pool(points).nearest_each(points, m, np.arange(len(points)), n_jobs)[0][kind]
+    targets = nearest_others(points, m, n_jobs)[0][kind]
     order, starts = np.argsort(kind, kind="stable"), np.cumsum(counts) - counts
     drawn = (rng.random((len(X), m)) * counts[targets]).astype(np.int64)
     near: Array = order[starts[targets] + drawn].astype(np.int32)

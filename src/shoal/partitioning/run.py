@@ -1,4 +1,4 @@
-"""The one way from coordinates to labels."""
+"""From coordinates to labels: `partition` and `refine`, and the steps that they share with the estimator."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from shoal.progress import Progress, part, throttled
 log = logging.getLogger("shoal")
 
 
-class Job(NamedTuple):
-    """What is to be run: a method with all its options, and perhaps a refinement of its result.
+class Procedure(NamedTuple):
+    """What to run: a method with all its options, and possibly a refinement of its result.
 
     Attributes
     ----------
@@ -27,7 +27,7 @@ class Job(NamedTuple):
     options : {name: value}
     refinement : Refinement or None
     time_limit, refinement_limit : float or None
-        Seconds of each of the two, where a limit was given and it can be ended.
+        Seconds for the method and for the refinement; None if no limit was given or none is possible.
     """
 
     method: Method
@@ -59,22 +59,22 @@ def partition(
     k : int
         Least number of records in a group, from 2 to n.
     method : str
-        A name from :func:`shoal.methods`, or ``"auto"``: the lowest loss that is expected within `time_limit`.
+        A name from :func:`shoal.methods`, or ``"auto"``: the method with the lowest loss expected within `time_limit`.
     refine : str or None
-        A name from :func:`shoal.refinements`: the result of the method is made better, or left as it is. Its options
-        are the default ones; :func:`shoal.refine` takes others.
+        A name from :func:`shoal.refinements`. The result of the method is improved, or left as it is, with the default
+        options of the refinement; :func:`shoal.refine` takes others.
     time_limit : float or None
-        About how many seconds ``"auto"``, ``"anytime"`` or ``"exact"`` may take, or the refinement ``"anytime"``; if
-        both the method and the refinement can be ended, each has half of it. None: about a minute (``"exact"``: ten),
-        and no longer than it pays.
+        About how many seconds ``"auto"``, ``"anytime"``, ``"exact"`` or the refinement ``"anytime"`` may take. If both
+        the method and the refinement take a limit, each gets half of it. None: about a minute (``"exact"``: ten), and
+        no longer than it pays.
     random_state : int, numpy.random.Generator or None
-        Seed of methods that draw at random; the others do not look at it. For ``"auto"``, None is 0.
+        Seed of methods that use random numbers; the others ignore it. For ``"auto"``, None is 0.
     n_jobs : int or None
-        Threads (None: one; -1: all cores). The labels do not depend on it, unless the clock ends a search: what
-        ``"anytime"`` has found by then depends on threads and on the machine, and is not reproducible. With
-        `max_steps`, and for ``"auto"`` without a limit, it is.
+        Threads (None: one; -1: all cores). The labels do not depend on it, unless the clock ends a search: the result
+        of ``"anytime"`` then depends on the threads and on the machine, and is not reproducible. With `max_steps`, and
+        for ``"auto"`` without a limit, it is.
     progress : callable or None
-        Called now and then with the fraction done, from 0 to 1; by a search with a :class:`shoal.progress.Standing`,
+        Called now and then with the fraction done, from 0 to 1. A search passes a :class:`shoal.progress.Standing`,
         which is such a number and also has the loss and the gap so far.
     **options
         Options of the method.
@@ -87,7 +87,7 @@ def partition(
     Raises
     ------
     ShoalError
-        A :class:`ValueError` that says what must hold, what was found and what to do.
+        A :class:`ValueError` that says what must hold, what was given, and what to do.
 
     Examples
     --------
@@ -98,10 +98,10 @@ def partition(
     X = door.coordinates(X, "partition")
     k = door.group_size(k, len(X), "partition")
     n_jobs = door.threads(n_jobs, "partition")
-    rng = generator(method, random_state, "partition")
+    rng = generator_for(method, random_state, "partition")
     door.reporter(progress, "partition")
-    job = resolve(method, options, refine, time_limit, X.shape, k)
-    return run(X, k, job, rng, n_jobs, progress)
+    procedure = resolve(method, options, refine, time_limit, X.shape, k)
+    return run(X, k, procedure, rng, n_jobs, progress)
 
 
 def refine(
@@ -116,7 +116,7 @@ def refine(
     progress: Progress | None = None,
     **options: Any,
 ) -> Array:
-    """Make a partition better: its loss falls or stays.
+    """Improve a partition: its loss falls or stays.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def refine(
     time_limit : float or None
         About how many seconds ``"anytime"`` may take (None: 60, unless `max_steps` ends it).
     random_state : int, numpy.random.Generator or None
-        Seed of a refinement that draws at random.
+        Seed of a refinement that uses random numbers.
     n_jobs : int or None
         Threads (None: one; -1: all cores).
     progress : callable or None
@@ -141,7 +141,7 @@ def refine(
     -------
     labels : int64[n]
         Groups numbered by first appearance, each of at least k records. Unless `passes`, `max_steps` or the clock cut
-        it short, refining them again changes nothing, but ``"anytime"`` may still find something.
+        it short, refining them again changes nothing; only ``"anytime"`` may still find an improvement.
 
     Examples
     --------
@@ -156,21 +156,22 @@ def refine(
     n_jobs = door.threads(n_jobs, "refine")
     rng = door.generator(random_state, "refine")
     door.reporter(progress, "refine")
-    found = find_refinement(method)
-    checked = check_options(found, options)
+    refinement = find_refinement(method)
+    checked = check_options(refinement, options)
     if time_limit is not None:
         door.seconds(time_limit, "refine")
-        if not found.timed:
-            raise _untimed(f"The refinement {found.name!r}", "'anytime'")
+        if not refinement.timed:
+            raise _untimed(f"The refinement {refinement.name!r}", "'anytime'")
     start = numbered(door.group_numbers(labels, len(X)))
     if np.bincount(start).min() < k:
         raise DataError(f"The labels of refine must name groups of at least {k} records. Got smaller ones.")
-    extra = _extra(found, time_limit, rng, n_jobs)
-    return _verified(found.load()(X, k, start, report=throttled(progress), **checked, **extra), len(X), k, found.name)
+    extra = _extra(refinement, time_limit, rng, n_jobs)
+    refined = refinement.load()(X, k, start, report=throttled(progress), **checked, **extra)
+    return _verified(refined, len(X), k, refinement.name)
 
 
-def generator(method: str, random_state: Any, caller: str) -> np.random.Generator:
-    """Return the random numbers to use; `auto` gives the same every time, unless a seed is given."""
+def generator_for(method: str, random_state: Any, caller: str) -> np.random.Generator:
+    """Return the random generator to use. `auto` always uses the same one, unless a seed is given."""
     return door.generator(0 if method == "auto" and random_state is None else random_state, caller)
 
 
@@ -181,8 +182,8 @@ def resolve(
     time_limit: float | None,
     shape: tuple[int, int],
     k: int,
-) -> Job:
-    """Return what is to be run; `auto` is settled here."""
+) -> Procedure:
+    """Return what to run, with `auto` replaced by the method that it chooses."""
     refinement = None if refine is None else find_refinement(refine)
     limit = None if time_limit is None else door.seconds(time_limit, "partition")
     improved = refinement is not None and refinement.timed
@@ -195,40 +196,44 @@ def resolve(
             )
         choice = choose(*shape, k, half)
         log.info("auto chose %s %s: %s", choice.method, choice.options or "", choice.reason)
-        found, options, own, rest = find(choice.method), choice.options, choice.seconds, half
+        chosen, options, own, rest = find(choice.method), choice.options, choice.seconds, half
     else:
-        found = find(method)
-        if limit is not None and not found.timed and not improved:
-            raise _untimed(f"The method {found.name!r}", "'auto', which chooses by it, or 'anytime'")
-        own, rest = (half, half) if found.timed else (None, limit)
-    if found.univariate and shape[1] != 1:
+        chosen = find(method)
+        if limit is not None and not chosen.timed and not improved:
+            raise _untimed(f"The method {chosen.name!r}", "'auto', which chooses by it, or 'anytime'")
+        own, rest = (half, half) if chosen.timed else (None, limit)
+    if chosen.univariate and shape[1] != 1:
         raise DataError(
-            f"The method {found.name!r} takes exactly one coordinate. Got {shape[1]}.",
+            f"The method {chosen.name!r} takes exactly one coordinate. Got {shape[1]}.",
             hint="choose a multivariate method, such as 'ona*'.",
         )
-    return Job(found, check_options(found, options), refinement, own, rest if improved else None)
+    return Procedure(chosen, check_options(chosen, options), refinement, own, rest if improved else None)
 
 
-def run(X: Array, k: int, job: Job, rng: np.random.Generator, n_jobs: int, progress: Progress | None) -> Array:
-    """Run a job on checked input and verify what it returns."""
+def run(
+    X: Array, k: int, procedure: Procedure, rng: np.random.Generator, n_jobs: int, progress: Progress | None
+) -> Array:
+    """Run a procedure on checked input and verify its result."""
     report = throttled(progress)
     report(0.0)
     start = time.perf_counter()
-    method = job.method
-    extra = _extra(method, job.time_limit, rng, n_jobs)
-    told = report if job.refinement is None else part(report, 0.0, 0.7)
-    labels = _verified(method.load()(X, k, report=told, **job.options, **extra), len(X), k, method.name)
-    if job.refinement is not None:
-        told, chosen = part(report, 0.7, 1.0), check_options(job.refinement, {})
-        chosen |= _extra(job.refinement, job.refinement_limit, rng, n_jobs)
-        labels = _verified(job.refinement.load()(X, k, labels, report=told, **chosen), len(X), k, job.refinement.name)
+    method = procedure.method
+    extra = _extra(method, procedure.time_limit, rng, n_jobs)
+    told = report if procedure.refinement is None else part(report, 0.0, 0.7)
+    labels = _verified(method.load()(X, k, report=told, **procedure.options, **extra), len(X), k, method.name)
+    if procedure.refinement is not None:
+        told, chosen = part(report, 0.7, 1.0), check_options(procedure.refinement, {})
+        chosen |= _extra(procedure.refinement, procedure.refinement_limit, rng, n_jobs)
+        labels = _verified(
+            procedure.refinement.load()(X, k, labels, report=told, **chosen), len(X), k, procedure.refinement.name
+        )
     log.info("%s: %d records, k = %d, %.2f s", method.name, len(X), k, time.perf_counter() - start)
     report(1.0)
     return labels
 
 
 def _extra(owner: Method | Refinement, limit: float | None, rng: np.random.Generator, n_jobs: int) -> dict[str, Any]:
-    """Return what a method or a refinement takes beside its options."""
+    """Return the arguments of a method or a refinement other than its options."""
     extra: dict[str, Any] = {"n_jobs": n_jobs} if owner.parallel else {}
     if owner.random:
         extra["rng"] = rng
@@ -239,17 +244,17 @@ def _extra(owner: Method | Refinement, limit: float | None, rng: np.random.Gener
 
 def _untimed(what: str, timed: str) -> OptionError:
     return OptionError(
-        f"The 'time_limit' option must go with what can be ended at any time. {what} cannot.",
+        f"The 'time_limit' option must go with a method that takes one. {what} does not.",
         hint=f"leave it out, or take {timed}.",
     )
 
 
-def _verified(found: Array, records: int, k: int, name: str) -> Array:
-    """Return the labels numbered by first appearance, if every record is in a group of at least k."""
+def _verified(raw: Array, records: int, k: int, name: str) -> Array:
+    """Return the labels numbered by first appearance; raise ShoalError unless every group has at least k records."""
     from shoal.partitioning.pool import numbered
 
-    labels = numbered(found)
-    smallest = int(np.bincount(labels).min()) if found.min() >= 0 else 0
+    labels = numbered(raw)
+    smallest = int(np.bincount(labels).min()) if raw.min() >= 0 else 0
     if len(labels) != records or smallest < k:
         raise ShoalError(
             f"{name!r} made a group of {smallest} records where {k} are required: a defect of Shoal.",

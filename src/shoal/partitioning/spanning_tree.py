@@ -14,7 +14,7 @@ from shoal.partitioning.maximum_distance import md
 from shoal.partitioning.pool import Pool, members
 from shoal.progress import Progress, silent
 
-# Progress is told each time that this part of the rest has joined.
+# Progress is reported each time that one in so many of the remaining records has joined.
 STEPS = 20
 
 
@@ -24,7 +24,7 @@ def mst(X: Array, k: int, *, report: Progress = silent) -> Array:
     Parts of 2k records or more are split by `md`.
     """
     parents, joined, lengths = spanning_tree(X, report)
-    # Falling length; among equal ones, the edge that joined the tree first.
+    # Longest first; of equal edges, the one that joined the tree first.
     edges = joined[1:][np.argsort(-lengths[joined[1:]], kind="stable")]
     roots = cut_tree(parents, joined, edges, k)
     labels = np.unique(roots, return_inverse=True)[1].astype(np.int64)

@@ -1,7 +1,7 @@
-"""k and the models of sensitive attributes, counted on the published table alone.
+"""The audit: k and the privacy models, checked on the published table alone.
 
-Nothing of how the table was made is used: rows are alike if all their quasi-identifiers are, as published, value by
-value, a missing value being like a missing value and like nothing else.
+How the table was made plays no part. Two rows are alike if all their published quasi-identifiers are equal, value by
+value. A missing value is equal to a missing value only.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.errors import DataError, DisclosureError, OptionError, near_names
 from shoal.privacy.classes import classes_of, codes_of
 from shoal.tables.frames import to_arrow
@@ -22,9 +23,8 @@ if TYPE_CHECKING:
     from shoal.privacy.demands import Demand
     from shoal.privacy.findings import Finding
 
-Array = np.ndarray[Any, Any]
 
-# What is asked of a table and how its values are read: fields of a plan.
+# The fields of a plan that `verify` takes: what is required of a table, and how its values are read.
 WANTED = (
     *("sensitive_attributes", "l", "t", "models", "k_map", "presence"),
     *("types", "levels", "hierarchies", "formats", "missing_values"),
@@ -33,25 +33,26 @@ WANTED = (
 
 @dataclass(frozen=True)
 class Audit:
-    """What was counted.
+    """The result of an audit.
 
     Attributes
     ----------
     rows, classes : int
-        Rows, and sets of rows that are alike.
+        Number of rows, and of classes of rows that are alike.
     k : int
-        What holds: every row is like at least k - 1 others.
+        Every row is like at least k - 1 others.
     k_units : int or None
-        The same in units: the rows that are alike belong to at least so many different ones.
+        The same in units: rows that are alike belong to at least this many different units.
     wanted : int or None
+        The required k.
     classes_below, rows_below : int
-        Classes with fewer rows (units) than wanted, and the rows in them.
+        Number of classes with fewer rows (units) than required, and of rows in them.
     sizes : {size: int}
-        How many classes there are of each size.
+        Number of classes of each size.
     models : tuple of Finding
-        What was found of each model that was asked for.
+        The finding for each required model.
     glances : tuple of Finding
-        What sensitive attributes have where nothing was asked of them.
+        Measured values of sensitive attributes for which nothing was required.
     """
 
     rows: int
@@ -67,7 +68,7 @@ class Audit:
 
     @property
     def holds(self) -> bool:
-        """Return whether the wanted k holds, and all models that were asked for."""
+        """Return whether the required k and all required models hold."""
         return (self.wanted is None or self.classes_below == 0) and all(self.models)
 
     def __bool__(self) -> bool:
@@ -85,32 +86,32 @@ def verify(
     decimal: str = ".",
     **fields: Any,
 ) -> Audit:
-    """Count the k that holds in a table, and check models of privacy on its sensitive attributes.
+    """Count the k that holds in a table, and check privacy models on its sensitive attributes.
 
     Parameters
     ----------
     table : data frame
-        Of pandas, polars, pyarrow, ..; as it is published.
+        The table as published, of pandas, polars, pyarrow, ...
     quasi_identifiers : names or None
         None: all columns but `unit` and the sensitive ones.
     k : int or None
-        What is wanted: the classes below it are counted.
+        The required k. Classes below it are counted.
     unit : name or None
-        A column that says whose row it is: k then counts different units.
+        Column with the unit (person, household, ...) of each row. k then counts different units.
     population : data frame or None
-        Those who may be in the table, for `k_map` and `presence`.
+        Everybody who may be in the table, for `k_map` and `presence`.
     text, decimal : bool, str
-        Whether types are read out of text, and its decimal mark.
+        Whether to infer types from text, and the decimal mark of numbers in it.
     **fields
-        What is wanted of sensitive attributes and how they are read, as in :class:`shoal.Plan`:
+        What is required of sensitive attributes and how they are read, as in :class:`shoal.Plan`:
         ``sensitive_attributes``, ``l``, ``t``, ``models``, ``k_map``, ``presence``, ``types``, ``levels``,
-        ``hierarchies``, ``formats``, ``missing_values``. If sensitive attributes are named and nothing is wanted, what
-        they have is in `glances`.
+        ``hierarchies``, ``formats``, ``missing_values``. If sensitive attributes are named and nothing is
+        required of them, `glances` has their measured values.
 
     Returns
     -------
     Audit
-        True if k holds, and everything else that is wanted.
+        True if the required k and everything else that is required hold.
 
     Examples
     --------
@@ -145,12 +146,13 @@ def verify(
         raise OptionError(f"The 'k' option of verify must be a positive integer. Got {k!r}.")
     units = None if unit is None else codes_of(data.column(unit))
     demands = demands_of(data, plan, text=text, decimal=decimal)
-    found = audit(data, names, k, units=units, demands=demands)
+    result = audit(data, names, k, units=units, demands=demands)
     if population is not None:
-        found = replace(found, models=found.models + counted(data, population, names, plan, text=text, decimal=decimal))
+        models = counted(data, population, names, plan, text=text, decimal=decimal)
+        result = replace(result, models=result.models + models)
     if plan.sensitive_attributes and not demands:
-        found = replace(found, glances=findings(data, names, glances_of(data, plan, text=text, decimal=decimal)))
-    return found
+        result = replace(result, glances=findings(data, names, glances_of(data, plan, text=text, decimal=decimal)))
+    return result
 
 
 def audit(
@@ -161,7 +163,7 @@ def audit(
     units: Array | None = None,
     demands: Sequence[Demand] = (),
 ) -> Audit:
-    """Count the k that holds in a pyarrow.Table, by rows and by `units` int64[n] if given, and check demands."""
+    """Count the k that holds in a pyarrow.Table, in rows and in `units` (int64[n]) if given, and check demands."""
     if table.num_rows == 0:
         raise DataError("A published table must have rows. Got none.")
     classes = classes_of(table, names)
@@ -187,24 +189,24 @@ def audit(
 
 
 def findings(table: Any, names: Sequence[str], demands: Sequence[Demand]) -> tuple[Finding, ...]:
-    """Return what is found of each demand in a pyarrow.Table."""
-    from shoal.privacy.findings import check
+    """Return the finding for each demand on a pyarrow.Table."""
+    from shoal.privacy.findings import check_demands
 
-    return check(table, names, demands) if demands else ()
+    return check_demands(table, names, demands) if demands else ()
 
 
 def counted(
     table: Any, population: Any, names: Sequence[str], plan: Plan, *, text: bool = False, decimal: str = "."
 ) -> tuple[Finding, ...]:
-    """Return what is found of k-map and delta-presence in a pyarrow.Table, against a population."""
+    """Return the findings for k-map and delta-presence: a pyarrow.Table against its population."""
     from shoal.privacy.findings import finding
     from shoal.privacy.population import DeltaPresence, KMap, PopulationModel, population_counts
     from shoal.tables.schema import attribute
 
     theirs = to_arrow(population, "a population", list(names))
     trees = [name for name in plan.hierarchies if name in names]
-    read = [attribute(theirs, name, plan, text=text, decimal=decimal).attribute for name in trees]
-    hierarchies = {one.name: one.hierarchy for one in read if one.hierarchy is not None}
+    attributes = [attribute(theirs, name, plan, text=text, decimal=decimal).attribute for name in trees]
+    hierarchies = {one.name: one.hierarchy for one in attributes if one.hierarchy is not None}
     classes, matches = population_counts(
         table, theirs, names, hierarchies, levels=plan.levels, text=text, decimal=decimal
     )
@@ -217,16 +219,16 @@ def counted(
     return tuple(finding(model, None, model.measure(sizes, matches), sizes) for model in models)
 
 
-def require(found: Audit, what: str) -> None:
-    """Raise unless the wanted k holds, and all models."""
-    if found.classes_below:
-        held = found.k if found.k_units is None else found.k_units
+def require_privacy(result: Audit, what: str) -> None:
+    """Raise DisclosureError unless the required k and all required models hold."""
+    if result.classes_below:
+        held = result.k if result.k_units is None else result.k_units
         raise DisclosureError(
-            f"{what} must hide every record among {found.wanted}. Got {found.classes_below} groups below, "
+            f"{what} must hide every record among {result.wanted}. Got {result.classes_below} groups below, "
             f"the smallest of {held}.",
             hint="nothing was published.",
         )
-    for finding in found.models:
+    for finding in result.models:
         if not finding:
             where = "" if finding.attribute is None else f" in {finding.attribute!r}"
             raise DisclosureError(

@@ -1,4 +1,4 @@
-"""Which rows of a table are alike in some columns: numbers for values, for rows and for groups of rows."""
+"""Classes of rows that are alike: numbers for equal values, and for rows with equal values in some columns."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.errors import DataError, OptionError, near_names
 from shoal.tables.frames import names_of
 
-Array = np.ndarray[Any, Any]
-
 
 def classes_of(table: Any, names: Sequence[str]) -> Array:
-    """Return int64[n]: the number of the class of each row, rows with equal values in all columns being in one."""
+    """Return int64[n]: the class of each row. Rows with equal values in all columns are in one class."""
     classes = np.zeros(table.num_rows, np.int64)
     count = 1
     for name in names:
@@ -26,7 +25,7 @@ def classes_of(table: Any, names: Sequence[str]) -> Array:
 
 
 def codes_of(column: Any) -> Array:
-    """Return int64[n]: equal numbers for equal values; missing values (null and NaN) are equal to each other."""
+    """Return int64[n]: equal numbers for equal values. Missing values (null and NaN) are equal to each other."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -35,13 +34,13 @@ def codes_of(column: Any) -> Array:
     if pa.types.is_floating(column.type):
         # 0 and -0 are printed differently, so they are different here too.
         numbers = np.array(pc.fill_null(column, float("nan")).to_numpy(zero_copy_only=False), np.float64)
-        numbers[np.isnan(numbers)] = np.nan  # of which there are many
+        numbers[np.isnan(numbers)] = np.nan  # one of the many bit patterns of NaN
         return _renumbered(numbers.view(np.int64))[0]
     try:
         encoded = pc.dictionary_encode(column)
     except pa.ArrowNotImplementedError:
         raise DataError(
-            f"Values that are compared must be single ones. Got a column of type {column.type}.",
+            f"Columns to compare must hold single values. Got a column of type {column.type}.",
             hint="name the quasi-identifiers, or leave that column out.",
         ) from None
     encoded = encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
@@ -55,7 +54,7 @@ def _renumbered(keys: Array) -> tuple[Array, int]:
 
 
 def by_first_row(classes: Array) -> tuple[Array, Array]:
-    """Return int64[n] classes numbered as they first appear, and int64[m] their first rows."""
+    """Return int64[n], the classes numbered by first appearance, and int64[m], their first rows."""
     _, first, place = np.unique(classes, return_index=True, return_inverse=True)
     order = np.argsort(first)
     rank = np.empty(len(first), np.int64)
@@ -64,7 +63,7 @@ def by_first_row(classes: Array) -> tuple[Array, Array]:
 
 
 def named(table: Any, wanted: Any, caller: str, without: Sequence[str] = ()) -> list[str]:
-    """Return the wanted columns of a data frame, which must be there; if None all but some."""
+    """Return the wanted column names, which must exist; None stands for all columns except `without`."""
     known = names_of(table, caller)
     names = [name for name in known if name not in without] if wanted is None else wanted
     names = [names] if isinstance(names, str) else list(names)

@@ -1,4 +1,4 @@
-"""How the values of groups are distributed, against the table or a set around the group: t-closeness."""
+"""t-closeness: the distribution of values in a group against that in the table or in a set around the group."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.errors import OptionError, near_names
-from shoal.privacy.model import SensitiveModel, plain, up
+from shoal.privacy.model import SensitiveModel, as_text, up
 from shoal.privacy.spectrum import Line, Sensitive, Spectrum, Tree, spectrum_of
 from shoal.tables.sensitive import GROUNDS, grounded
 
-Array = np.ndarray[Any, Any]
-
-# Terms of the bound on t that are added up at most; more are left out, which makes it weaker but not wrong.
+# Most terms of the bound on t that are added up. Leaving out the rest makes the bound weaker, not wrong.
 WORK, AT_ONCE = 20_000_000, 1 << 18
 
 
@@ -22,17 +21,17 @@ WORK, AT_ONCE = 20_000_000, 1 << 18
 class TCloseness(SensitiveModel):
     """The distance of every group from the table is at most t.
 
-    It protects against learning much from the group that the table does not tell about everybody, also where values are
-    diverse but all close to each other in meaning. The distance of two distributions is the least work that makes one
-    of the other, the earth mover's distance, from 0 to 1. It does not weigh by how rare a value is: a rare value may
-    become several times more frequent at little work (see beta-likeness).
+    It protects against learning much from a group that the table does not tell about everybody, even where values are
+    diverse but close to each other in meaning. The distance between two distributions is the earth mover's distance,
+    from 0 to 1: the least work that turns one into the other. It takes no account of how rare a value is. A rare value
+    may become several times more frequent at little work (see beta-likeness).
 
-    A missing value is a value of its own at distance 1 from all others. Where values lie on a line, the distance is
-    that of the shares of missing values plus that of the known parts, as far as both have known parts: the work of one
-    way to move, so that it is never below the least.
+    A missing value is a value of its own, at distance 1 from all others. Where values lie on a line, the distance is
+    that between the shares of missing values plus that between the known parts, as far as both have known parts. This
+    is the work of one way to move, so it is never below the least work.
 
     Monotone: the distribution in a union lies between those in its parts, and the distance is convex in it. With
-    missing values on a line it is not, but still never above the larger of those of the parts.
+    missing values on a line it is not convex, but still never above the larger distance of the parts.
 
     Li, N., Li, T., Venkatasubramanian, S. (2007): t-closeness: privacy beyond k-anonymity and l-diversity. ICDE.
     """
@@ -50,10 +49,9 @@ class TCloseness(SensitiveModel):
     def explanation(self, attribute: str) -> str:
         """Return what the model ensures."""
         return (
-            f"In every group the values of {attribute!r} are spread nearly as in the whole table: to make the one "
-            f"distribution of the other, at most {plain(self.t)} of the work is needed that would move everything from "
-            "one end to the other. So a group tells little about its members that the table does not tell about "
-            "everybody."
+            f"In every group the values of {attribute!r} are spread nearly as in the whole table: turning one "
+            f"distribution into the other takes at most {as_text(self.t)} of the work of moving everything from one "
+            "end to the other. So a group tells little about its members that the table does not tell about everybody."
         )
 
     def measure(self, spectrum: Spectrum, centres: Array | None = None) -> Array:
@@ -62,14 +60,14 @@ class TCloseness(SensitiveModel):
         return distances(spectrum, spectrum.in_one(), np.zeros(spectrum.groups, np.int64))
 
     def out_of_reach(self, sensitive: Sensitive, k: int = 1) -> str | None:
-        """Return the bound: the least distance of groups of at most half of the records."""
+        """Return the bound: the least distance of a group of at most half of the records."""
         n = len(sensitive.codes)
         least = least_distance(sensitive, k, self.ground, self.t)
         if self.allows(np.array([least]))[0]:
             return None
         return (
             f"any group of {k} to {n // 2} of the {n} records is at least {up(least)} from the table in "
-            f"{sensitive.name!r}: t must be at least {up(least)}, or all records are one group"
+            f"{sensitive.name!r}: t must be at least {up(least)}, or all records form one group"
         )
 
 
@@ -77,9 +75,9 @@ class TCloseness(SensitiveModel):
 class NTCloseness(SensitiveModel):
     """The distance of every group from some natural set of at least n records that contains it is at most t.
 
-    Natural sets are the whole table, groups of at least n records themselves, and the boxes that the table is halved
-    into along quasi-identifiers, again and again as long as they keep n records. That others are not tried may make
-    the distance too large, never too small. Without the places of the groups only the table is tried.
+    Natural sets are the whole table, groups of at least n records themselves, and the boxes that result from halving
+    the table along quasi-identifiers, again and again, as long as they keep n records. Other sets are not tried, so the
+    distance may be too large, but never too small. If the centres of the groups are not given, only the table is tried.
 
     Not monotone: two groups may each be close to a small set, and their union to none.
 
@@ -103,20 +101,20 @@ class NTCloseness(SensitiveModel):
     @property
     def short(self) -> str:
         """Return n and t."""
-        return f"n = {self.n}, t = {plain(self.t)}"
+        return f"n = {self.n}, t = {as_text(self.t)}"
 
     def explanation(self, attribute: str) -> str:
         """Return what the model ensures."""
         return (
             f"In every group the values of {attribute!r} are spread nearly as in a larger set of at least {self.n} "
-            f"similar records around it, or as in the whole table: they differ by at most {plain(self.t)} of the "
+            f"similar records around it, or as in the whole table: they differ by at most {as_text(self.t)} of the "
             "greatest possible difference. So a group tells about its members only what is true of many."
         )
 
     def measure(self, spectrum: Spectrum, centres: Array | None = None) -> Array:
-        """Return float64[m]: the distance of each group from the closest of the natural sets.
+        """Return float64[m]: the distance of each group from the closest natural set.
 
-        They are tried from small to large; a group that is within t of one is not compared with further ones.
+        Sets are tried from small to large. A group within t of one set is not compared with larger ones.
         """
         spectrum = _on_ground(spectrum, self.ground)
         sizes = spectrum.sizes
@@ -126,7 +124,7 @@ class NTCloseness(SensitiveModel):
         levels = [] if centres is None or len(left) == 0 else _boxes(centres, sizes, self.n)
         union, below = spectrum, np.arange(len(sizes))
         for box in reversed(levels):
-            # Boxes lie in boxes: each level is put together from the one below it.
+            # Boxes are nested: the spectrum of each level is pooled from that of the level below.
             target = np.empty(union.groups, np.int64)
             target[below] = box
             union, below = union.pooled(target), box
@@ -137,7 +135,7 @@ class NTCloseness(SensitiveModel):
         return least
 
     def out_of_reach(self, sensitive: Sensitive, k: int = 1) -> str | None:
-        """Return the bound of t-closeness, which it is where only the whole table has n records."""
+        """Return the bound of t-closeness, which applies where only the whole table has n records."""
         few = len(sensitive.codes) <= self.n
         return TCloseness(self.t, self.ground).out_of_reach(sensitive, k) if few else None
 
@@ -158,7 +156,7 @@ def _on_ground(spectrum: Spectrum, ground: str) -> Spectrum:
 
 
 class _Shares(NamedTuple):
-    """Which part of the records of each group has each value, or lies below each node."""
+    """The share of the records of each group that has each value, or lies below each node."""
 
     starts: Array  # int64[m + 1]
     codes: Array  # int64[e], rising in each group
@@ -171,13 +169,13 @@ def distances(spectrum: Spectrum, other: Spectrum, of: Array) -> Array:
     Parameters
     ----------
     spectrum, other : Spectrum
-        Of the same attribute of the same table.
+        Both of the same attribute of the same table.
     of : int64[m]
-        Each group must be a part of that one.
+        Group of `other` that each group is compared with, and is a part of.
     """
     if isinstance(spectrum.ground, Line):
         return _along(spectrum, other, of, spectrum.ground.positions)
-    weights = np.ones(len(spectrum.whole) + 1)  # the last is that of missing
+    weights = np.ones(len(spectrum.whole) + 1)  # the last one is for missing values
     one, two = spectrum.with_missing(), other.with_missing()
     ours, theirs = (_Shares(each.starts, each.codes, each.shares) for each in (one, two))
     if isinstance(spectrum.ground, Tree):
@@ -188,25 +186,25 @@ def distances(spectrum: Spectrum, other: Spectrum, of: Array) -> Array:
     others = np.repeat(np.arange(other.groups), np.diff(theirs.starts))
     away = theirs.amounts[_places(of[owners], ours.codes, others, theirs.codes, len(weights))]
     change = np.abs(ours.amounts - away) - away
-    # What a group does not have is told by what the other has: only entries are looked at.
+    # Values that a group lacks count through the entries of the other group, so only entries are visited.
     base = np.bincount(others, weights[theirs.codes] * theirs.amounts, other.groups)
     doubled = base[of] + np.bincount(owners, weights[ours.codes] * change, len(of))
     return np.asarray(np.maximum(0.5 * doubled, 0.0))
 
 
 def _places(owners: Array, codes: Array, others: Array, other_codes: Array, width: int) -> Array:
-    """Return int64[e]: where entries of the other spectrum with these owners and codes stand."""
+    """Return int64[e]: the positions of the entries of the other spectrum with these owners and codes."""
     return np.searchsorted(others * width + other_codes, owners * width + codes)
 
 
 def _weights(tree: Tree) -> Array:
-    """Return float64[nodes + 1]: how far the parent of each node is above it; missing is one more child of the root."""
+    """Return float64[nodes + 1]: how far each node is below its parent; missing is one more child of the root."""
     above = np.where(tree.parents < 0, 0.0, tree.heights[tree.parents] - tree.heights)
     return np.append(above, 1.0)
 
 
 def _paths(tree: Tree) -> Any:
-    """Return the sparse matrix that has 1 for each value and each node above it; the last of both is missing."""
+    """Return a sparse matrix with 1 for each value and each node above it; the last row and column are missing."""
     from scipy.sparse import csr_array
 
     parents, leaves = tree.parents, tree.leaves
@@ -221,19 +219,20 @@ def _paths(tree: Tree) -> Any:
 
 
 def _lifted(shares: _Shares, paths: Any) -> _Shares:
-    """Return what lies below the nodes of a tree."""
+    """Return the shares below the nodes of a tree."""
     from scipy.sparse import csr_array
 
-    found = csr_array((shares.amounts, shares.codes, shares.starts), (len(shares.starts) - 1, paths.shape[0])) @ paths
-    found.sort_indices()
-    return _Shares(found.indptr.astype(np.int64), found.indices.astype(np.int64), found.data)
+    below = csr_array((shares.amounts, shares.codes, shares.starts), (len(shares.starts) - 1, paths.shape[0])) @ paths
+    below.sort_indices()
+    return _Shares(below.indptr.astype(np.int64), below.indices.astype(np.int64), below.data)
 
 
 def _along(spectrum: Spectrum, other: Spectrum, of: Array, positions: Array) -> Array:
-    """Return the distances of groups on a line, missing values aside and then added.
+    """Return the distances of groups on a line: that of the known parts, plus that of the missing ones.
 
-    The distance of known parts is the area between two distribution functions, both steps. Between two values of a
-    group its own is constant, the other's rises: they cross once, and sums up to there and from there tell the area.
+    The distance of the known parts is the area between two distribution functions, which are step functions. Between
+    two values of a group its own function is constant while the other one rises. They cross once, so the area follows
+    from two sums, one up to the crossing and one from there.
     """
     ours, theirs = spectrum.missing / spectrum.sizes, (other.missing / other.sizes)[of]
     work: Array = np.zeros(spectrum.groups)
@@ -259,7 +258,7 @@ def _along(spectrum: Spectrum, other: Spectrum, of: Array, positions: Array) -> 
 
 
 def _risen(spectrum: Spectrum) -> Array:
-    """Return float64[e]: which part of the known values of its group is at most that of an entry."""
+    """Return float64[e]: the share of the known values of its group that are at most that of each entry."""
     total = np.concatenate(([0], np.cumsum(spectrum.counts)))
     lengths = np.diff(spectrum.starts)
     own = total[1:] - np.repeat(total[spectrum.starts[:-1]], lengths)
@@ -270,7 +269,7 @@ def _risen(spectrum: Spectrum) -> Array:
 
 
 def _boxes(centres: Array, sizes: Array, n: int) -> list[Array]:
-    """Return int64[m] for each level: the box of each group, from halves of all down to boxes of at least n records."""
+    """Return int64[m] for each level, the box of each group: from halves of the table to boxes of n records or more."""
     span = np.ptp(centres, axis=0)
     scaled = (centres - centres.min(axis=0)) / np.where(span > 0, span, 1.0)
     levels = [np.zeros(len(sizes), np.int64)]
@@ -282,7 +281,7 @@ def _boxes(centres: Array, sizes: Array, n: int) -> list[Array]:
 
 
 def _halved(places: Array, sizes: Array, box: Array, n: int) -> Array:
-    """Return the boxes cut where they are widest, as near to the middle as equal places and n records allow."""
+    """Cut boxes along their widest side, as near to the middle as equal places and n records allow."""
     order = np.argsort(box, kind="stable")
     starts = np.flatnonzero(np.diff(box[order], prepend=-1))
     ordered = places[order]
@@ -298,27 +297,27 @@ def _halved(places: Array, sizes: Array, box: Array, n: int) -> Array:
     best = allowed & (uneven == np.minimum.reduceat(uneven, starts)[own])
     cut = np.full(len(starts), len(box))
     where = np.flatnonzero(best)[::-1]
-    cut[own[where]] = where  # of two cuts the first
+    cut[own[where]] = where  # the first of equally good cuts
     halves = np.empty(len(box), np.int64)
     halves[order] = 2 * own + (np.arange(len(box)) > cut[own])
     return np.unique(halves, return_inverse=True)[1].astype(np.int64)
 
 
-# --- what no group of at most half of the records falls below ---
+# --- a lower bound on the distance of groups of at most half of the records ---
 
 
 class Terms(NamedTuple):
-    """What a distance from the table is a sum of: differences between shares of records, weighted."""
+    """The terms that add up to a distance from the table: weighted differences between shares of records."""
 
-    counts: Array  # int64[v]: of how many records of the table each is the share
+    counts: Array  # int64[v]: records of the table in each share
     weights: Array  # float64[v]
     records: int
 
     def least(self, sizes: Array) -> Array:
-        """Return float64[s]: what no group of each size falls below.
+        """Return float64[s]: a lower bound on the distance of a group of each size.
 
-        The shares of a group are multiples of 1 / size: each differs from that of the table at least by the distance
-        of the latter to the nearest multiple.
+        The shares of a group are multiples of 1 / size. Each differs from that of the table at least by the distance
+        of the latter from the nearest multiple.
         """
         rest = sizes[:, None] * self.counts % self.records
         off = np.minimum(rest, self.records - rest) @ self.weights
@@ -326,9 +325,9 @@ class Terms(NamedTuple):
 
 
 def least_distance(sensitive: Sensitive, k: int, ground: str = "auto", enough: float = 0.0) -> float:
-    """Return a lower bound on the distance from the table of every group of k records to half of them.
+    """Return a lower bound on the distance from the table of every group of at least k and at most half of the records.
 
-    On a line of values that are all different it is exact; Soria-Comas et al. (2015, IEEE TKDE 27(11)) give a closed
+    It is exact on a line of values that are all different. Soria-Comas et al. (2015, IEEE TKDE 27(11)) give a closed
     form for that case.
 
     Parameters
@@ -339,7 +338,7 @@ def least_distance(sensitive: Sensitive, k: int, ground: str = "auto", enough: f
     ground : str
         One of ``GROUNDS``.
     enough : float
-        The search ends where a size has a bound of at most that; then this bound is returned.
+        The search ends as soon as the bound of some size is at most this. That bound is then returned.
 
     Returns
     -------
@@ -363,7 +362,7 @@ def least_distance(sensitive: Sensitive, k: int, ground: str = "auto", enough: f
 
 
 def terms_of(sensitive: Sensitive, ground: str = "auto") -> Terms:
-    """Return the terms of distances; on a line missing values count as the lowest one, which is not further away."""
+    """Return the terms of distances. On a line, missing values count as the lowest value, which is no further away."""
     whole = _on_ground(spectrum_of(np.zeros(len(sensitive.codes), np.int64), sensitive), ground)
     if isinstance(whole.ground, Line):
         counts, weights = whole.whole_missing + np.cumsum(whole.whole)[:-1], np.diff(whole.ground.positions)

@@ -1,16 +1,15 @@
-"""How many records and how many different values groups have: k-anonymity and the forms of l-diversity."""
+"""k-anonymity and the forms of l-diversity: how many records and how many different values groups have."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from shoal.privacy.model import SensitiveModel, down, plain, up
+from shoal.arrays import Array
+from shoal.privacy.model import SensitiveModel, as_text, down, up
 from shoal.privacy.spectrum import Sensitive, Spectrum, spectrum_of
-
-Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)
@@ -59,7 +58,7 @@ class _DifferentValues(SensitiveModel):
         self._whole(self.letter, 2)
 
     def measure(self, spectrum: Spectrum, centres: Array | None = None) -> Array:
-        """Return float64[m]: how many different known values groups have."""
+        """Return float64[m]: the number of different known values in each group."""
         return different(spectrum)
 
     def out_of_reach(self, sensitive: Sensitive, k: int = 1) -> str | None:
@@ -72,9 +71,8 @@ class DistinctDiversity(_DifferentValues):
     """Every group has at least l different values. Its most frequent one may still dominate it.
 
     It protects against learning the value from the group alone, which k-anonymity allows where all members share it. It
-    does not look at how frequent values are in the table, nor at how similar they are in meaning: a group with three
-    kinds of cancer is diverse. Missing values add no diversity: only known ones are counted, and a group without any
-    has none.
+    takes no account of how frequent values are in the table, nor of how similar they are in meaning: a group with three
+    kinds of cancer is diverse. Only known values are counted. Missing ones add no diversity.
 
     Monotone: a union has the values of its parts.
 
@@ -137,20 +135,20 @@ class EntropyDiversity(SensitiveModel):
     def explanation(self, attribute: str) -> str:
         """Return what the model ensures."""
         return (
-            f"In every group the values of {attribute!r} are at least as mixed as {plain(self.l)} values that are "
+            f"In every group the values of {attribute!r} are at least as mixed as {as_text(self.l)} values that are "
             "equally frequent. This also limits how far the most frequent value of a group may dominate it, not only "
             "how many values there are."
         )
 
     def measure(self, spectrum: Spectrum, centres: Array | None = None) -> Array:
-        """Return float64[m]: the number of equally frequent values with the entropy of a group; 0 if none is known."""
+        """Return float64[m]: the number of equally frequent values with the same entropy; 0 if no value is known."""
         known = spectrum.known
         some = np.maximum(known, 1)
         entropy = np.log(some) - spectrum.totals(spectrum.counts * np.log(spectrum.counts)) / some
         return np.where(known > 0, np.exp(entropy), 0.0)
 
     def out_of_reach(self, sensitive: Sensitive, k: int = 1) -> str | None:
-        """Return the bound: what the whole table has."""
+        """Return the bound: the diversity of the whole table."""
         most = self.reachable(sensitive)
         if self.allows(np.array([most]))[0]:
             return None
@@ -163,10 +161,10 @@ class EntropyDiversity(SensitiveModel):
 class RecursiveDiversity(SensitiveModel):
     """The most frequent value of every group is rarer than c times all but the l - 1 most frequent ones together.
 
-    Measured by the c that must be exceeded: infinite where a group has fewer than l values.
+    A group is measured by the value that c must exceed: infinite if the group has fewer than l values.
 
     Monotone: the most frequent value of a union is at most as frequent as those of its parts together, and so are its
-    l - 1 most frequent ones, so that what is left after these is at least what is left in the parts.
+    l - 1 most frequent ones. So the remaining values are at least as frequent as the remaining ones of the parts.
     """
 
     name: ClassVar[str] = "recursive-diversity"
@@ -182,27 +180,27 @@ class RecursiveDiversity(SensitiveModel):
     @property
     def short(self) -> str:
         """Return c and l."""
-        return f"c = {plain(self.c)}, l = {self.l} (recursive)"
+        return f"c = {as_text(self.c)}, l = {self.l} (recursive)"
 
     def explanation(self, attribute: str) -> str:
         """Return what the model ensures."""
         others = "the others" if self.l == 2 else f"those that are left without the {self.l - 1} most frequent ones"
         return (
             f"In every group at least {self.l} different values of {attribute!r} occur, and its most frequent one "
-            f"occurs less than {plain(self.c)} times as often as {others} together. So the most frequent value does "
+            f"occurs less than {as_text(self.c)} times as often as {others} together. So the most frequent value does "
             "not dominate, and the rare ones are not too rare."
         )
 
     def allows(self, measured: Array) -> Array:
-        """Return bool[m]: whether c is above what groups need; shares of counts are exact enough to be compared."""
+        """Return bool[m]: whether c exceeds the measured value; ratios of counts are exact enough to compare."""
         below: Array = measured < self.c
         return below
 
     def measure(self, spectrum: Spectrum, centres: Array | None = None) -> Array:
-        """Return float64[m]: frequency of the most frequent value in terms of that of the tail."""
+        """Return float64[m]: the count of the most frequent value divided by that of the tail."""
         if len(spectrum.counts) == 0:
             return np.full(spectrum.groups, np.inf)
-        # Sorted by group and falling count, both in one number.
+        # Sort by group and falling count, both packed into one number.
         top = int(spectrum.counts.max())
         counts = top - np.sort(spectrum.owners * (top + 1) + (top - spectrum.counts)) % (top + 1)
         place = np.arange(len(counts)) - np.repeat(spectrum.starts[:-1], np.diff(spectrum.starts))
@@ -210,22 +208,22 @@ class RecursiveDiversity(SensitiveModel):
         return np.where(tail > 0, spectrum.greatest(counts, 0.0) / np.maximum(tail, 1), np.inf)
 
     def out_of_reach(self, sensitive: Sensitive, k: int = 1) -> str | None:
-        """Return the bound: the number of values, or what the whole table needs."""
+        """Return the bound: the number of values, or the c that the whole table needs."""
         least = self.reachable(sensitive)
         if self.allows(np.array([least]))[0]:
             return None
-        tell = f"of the values of {sensitive.name!r} in the whole table the most frequent one is too frequent"
-        return too_few_values(sensitive, "l", self.l) or f"{tell}: c must be above {up(least)} for l = {self.l}"
+        reason = f"the most frequent value of {sensitive.name!r} in the whole table is too frequent"
+        return too_few_values(sensitive, "l", self.l) or f"{reason}: c must be above {up(least)} for l = {self.l}"
 
 
 def different(spectrum: Spectrum) -> Array:
-    """Return float64[m]: how many different known values groups have."""
+    """Return float64[m]: the number of different known values in each group."""
     return np.diff(spectrum.starts).astype(np.float64)
 
 
 def too_few_values(sensitive: Sensitive, option: str, required: int) -> str | None:
-    """Return what to say where more different values are required than there are."""
-    found = int(different(spectrum_of(np.zeros(len(sensitive.codes), np.int64), sensitive))[0])
-    if required <= found:
+    """Return the reason for a refusal if more different values are required than there are, else None."""
+    count = int(different(spectrum_of(np.zeros(len(sensitive.codes), np.int64), sensitive))[0])
+    if required <= count:
         return None
-    return f"{sensitive.name!r} has {found} different values: {option} can be at most {found}"
+    return f"{sensitive.name!r} has {count} different values: {option} can be at most {count}"

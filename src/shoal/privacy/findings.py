@@ -1,7 +1,7 @@
-"""What the check of a model finds on a published table: which groups fall short, by number, and how far.
+"""Checks of privacy models on a published table: which groups fall short, and by how much.
 
-Nothing of how the table was made is used. Rows are in one group if they are alike in all quasi-identifiers as
-published; neither labels nor the order of rows say anything. Groups are numbered by their first row.
+How the table was made plays no part. Rows are in one group if all their published quasi-identifiers are equal; neither
+labels nor the order of rows matter. Groups are numbered by their first row.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.errors import DataError, OptionError
 from shoal.privacy.classes import by_first_row, classes_of, named
 from shoal.privacy.demands import Demand, spectra
@@ -24,12 +25,10 @@ from shoal.tables.frames import names_of, to_arrow
 from shoal.tables.hierarchy import Hierarchy
 from shoal.tables.sensitive import sensitive as sensitive_of
 
-Array = np.ndarray[Any, Any]
-
 
 @dataclass(frozen=True, eq=False)
 class Finding:
-    """What was found; true if the model holds.
+    """The result of checking a model on a table; true if the model holds.
 
     Attributes
     ----------
@@ -37,16 +36,16 @@ class Finding:
     attribute : str or None
         The sensitive attribute.
     held : float
-        What holds: what the worst group has of what is required.
+        The measured value of the worst group.
     groups, rows : int
     offending, offending_sizes : int64[b]
-        The numbers of the groups that fall short, rising, and how many rows each has.
+        The groups that fall short, in ascending order, and the number of rows in each.
     worst_group, worst_size : int
-        The number of the worst group, the first of several, and its rows.
+        The worst group (the first of several), and its number of rows.
     worst, whole : int64[values] or None
-        How many rows of the worst group, and of the table, have each value of the attribute.
+        Number of rows of the worst group, and of the table, with each value of the attribute.
     words : tuple of str or None
-        What the values are called; None for numbers and dates.
+        Names of the values; None for numbers and dates.
     """
 
     model: Model
@@ -64,19 +63,19 @@ class Finding:
 
     @property
     def groups_below(self) -> int:
-        """Return how many groups fall short."""
+        """Return the number of groups that fall short."""
         return len(self.offending)
 
     @property
     def rows_below(self) -> int:
-        """Return how many rows are in them."""
+        """Return the number of rows in them."""
         return int(self.offending_sizes.sum())
 
     @property
     def shares(self) -> tuple[Array, Array] | None:
-        """Return twice float64[values + 1]: which part of the worst group, and of the table, has each value.
+        """Return the share of each value in the worst group and in the table: two arrays float64[values + 1].
 
-        The last is the part without a value.
+        The last entry is the share of missing values.
         """
         if self.worst is None or self.whole is None:
             return None
@@ -95,10 +94,10 @@ class Finding:
         return self.holds
 
 
-def check(
+def check_demands(
     table: Any, quasi_identifiers: Sequence[str] | None, demands: Sequence[Demand], centres: Array | None = None
 ) -> tuple[Finding, ...]:
-    """Check demands on a published table, each on its attribute; groups are made once for all of them.
+    """Check demands on a published table, each on its attribute. The groups are formed once for all of them.
 
     Parameters
     ----------
@@ -108,8 +107,8 @@ def check(
     demands : sequence of Demand
         At least one, with attributes read from this table (:func:`shoal.tables.sensitive.sensitive`).
     centres : float64[groups, d] or None
-        Where the groups lie, in the order of their first rows; by default what numbers and dates among the
-        quasi-identifiers say.
+        Centres of the groups, in the order of their first rows. None: computed from the numbers and dates among the
+        quasi-identifiers.
     """
     names = named(table, quasi_identifiers, "check", without=[demand.sensitive.name for demand in demands])
     data = to_arrow(table, "check", names)
@@ -122,11 +121,11 @@ def check(
     labels, first = by_first_row(classes_of(data, names))
     if centres is None and not all(demand.model.monotone for demand in demands):
         centres = _centres(data, names, first)
-    found = []
+    findings = []
     for demand, spectrum in zip(demands, spectra(labels, demands), strict=True):
         measured = demand.model.measure(spectrum, centres)
-        found.append(finding(demand.model, demand.sensitive, measured, spectrum.sizes, spectrum))
-    return tuple(found)
+        findings.append(finding(demand.model, demand.sensitive, measured, spectrum.sizes, spectrum))
+    return tuple(findings)
 
 
 def check_model(
@@ -144,14 +143,14 @@ def check_model(
     ----------
     model : SensitiveModel
     table : data frame
-        Of pandas, polars, pyarrow, ..; as it is published.
+        The table as published, of pandas, polars, pyarrow, ...
     sensitive : name
         The sensitive attribute.
     quasi_identifiers : names or None
-        Groups are rows that are alike in all of them. None: all columns but the sensitive one.
+        Rows that are equal in all of them form a group. None: all columns but the sensitive one.
     centres : float64[groups, d] or None
-        Where the groups lie, in the order of their first rows; by default what numbers and dates among the
-        quasi-identifiers say.
+        Centres of the groups, in the order of their first rows. None: computed from the numbers and dates among the
+        quasi-identifiers.
     **reading
         How the attribute is read: options of :func:`shoal.tables.sensitive.sensitive`.
 
@@ -162,13 +161,13 @@ def check_model(
     """
     if sensitive is None:
         if not isinstance(model, KAnonymity):
-            raise OptionError(f"The check of {model.name} must be told the sensitive attribute. Got none.")
+            raise OptionError(f"The check of {model.name} must name a sensitive attribute. Got none.")
         rows = to_arrow(table, "check", names_of(table, "check")[:1]).num_rows
         attribute = Sensitive("", np.full(rows, -1, np.int64), 0)
     else:
         named(table, [sensitive], "check")
         attribute = sensitive_of(to_arrow(table, "check", [sensitive]), sensitive, **reading)
-    return check(table, quasi_identifiers, [Demand(model, attribute)], centres)[0]
+    return check_demands(table, quasi_identifiers, [Demand(model, attribute)], centres)[0]
 
 
 def check_population(
@@ -179,7 +178,7 @@ def check_population(
     hierarchies: Mapping[str, Hierarchy] | None = None,
     **reading: Any,
 ) -> Finding:
-    """Check a model on a published table; parameters as of :func:`shoal.privacy.population.population_counts`."""
+    """Check a model on a published table; see :func:`shoal.privacy.population.population_counts` for parameters."""
     classes, matches = population_counts(table, population, quasi_identifiers, hierarchies, **reading)
     sizes = np.bincount(classes)
     return finding(model, None, model.measure(sizes, matches), sizes)
@@ -188,15 +187,15 @@ def check_population(
 def finding(
     model: Model, attribute: Sensitive | None, measured: Array, sizes: Array, spectrum: Spectrum | None = None
 ) -> Finding:
-    """Return what is found, given float64[m] what groups have, and int64[m] their sizes."""
+    """Return the finding, given the measured value (float64[m]) and the size (int64[m]) of each group."""
     below = np.flatnonzero(~model.allows(measured))
     worst = model.worst(measured)
-    told: dict[str, Any] = {}
+    distribution: dict[str, Any] = {}
     if attribute is not None and attribute.name and spectrum is not None:
         one = spectrum.take(np.array([worst]))
         counts = np.zeros(attribute.values, np.int64)
         counts[one.codes] = one.counts
-        told = {"worst": counts, "whole": spectrum.whole, "words": attribute.words}
+        distribution = {"worst": counts, "whole": spectrum.whole, "words": attribute.words}
     return Finding(
         model=model,
         attribute=attribute.name or None if attribute is not None else None,
@@ -207,15 +206,15 @@ def finding(
         offending_sizes=sizes[below],
         worst_group=worst,
         worst_size=int(sizes[worst]),
-        **told,
+        **distribution,
     )
 
 
 def _centres(data: Any, names: Sequence[str], first: Array) -> Array | None:
-    """Return float64[m, d]: where groups lie in the columns that hold numbers or dates, None if none does."""
+    """Return float64[m, d]: the centres of groups in the columns of numbers and dates, None if there are none."""
     import pyarrow as pa
 
-    found = []
+    coordinates = []
     for name in names:
         column = data.column(name).take(pa.array(first))
         if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
@@ -228,7 +227,7 @@ def _centres(data: Any, names: Sequence[str], first: Array) -> Array | None:
             numbers = np.where(stamps.is_null().to_numpy(), np.nan, stamps.cast(pa.int64()).fill_null(0).to_numpy())
         else:
             continue
-        lost = ~np.isfinite(numbers)
-        if not lost.all():
-            found.append(np.where(lost, numbers[~lost].mean(), numbers))
-    return np.column_stack(found) if found else None
+        missing = ~np.isfinite(numbers)
+        if not missing.all():
+            coordinates.append(np.where(missing, numbers[~missing].mean(), numbers))
+    return np.column_stack(coordinates) if coordinates else None

@@ -1,16 +1,15 @@
-"""How frequent values are in groups, alone or against the table: alpha, delta-disclosure and beta-likeness."""
+"""alpha, delta-disclosure and beta-likeness: how frequent values are in groups, alone or against the table."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.privacy.model import SensitiveModel, up
 from shoal.privacy.spectrum import Sensitive, Spectrum
-
-Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)
@@ -18,8 +17,8 @@ class AlphaFrequency(SensitiveModel):
     """No value has a greater share than alpha of the known values of a group.
 
     It protects against guessing the value of a person with more confidence than alpha from the group alone. It does not
-    look at the table: a value that is rare everywhere may be frequent in a group. With k-anonymity it is (alpha,
-    k)-anonymity, here for all values alike. A group without any known value has the share 0.
+    look at the table: a value that is rare elsewhere may be frequent in a group. Together with k-anonymity it is
+    (alpha, k)-anonymity, here with the same alpha for all values. A group without any known value has the share 0.
 
     Monotone: the share of a value in a union lies between those in its parts.
 
@@ -38,8 +37,8 @@ class AlphaFrequency(SensitiveModel):
     def explanation(self, attribute: str) -> str:
         """Return what the model ensures."""
         return (
-            f"In no group is a value of {attribute!r} more frequent than {100 * self.alpha:.4g} %. Who guesses the "
-            "most frequent value of a person's group is right in at most that share of the cases."
+            f"In no group is a value of {attribute!r} more frequent than {100 * self.alpha:.4g} %. Guessing the "
+            "most frequent value of a person's group is right in at most that share of cases."
         )
 
     def measure(self, spectrum: Spectrum, centres: Array | None = None) -> Array:
@@ -51,13 +50,13 @@ class AlphaFrequency(SensitiveModel):
         least = self.reachable(sensitive)
         if self.allows(np.array([least]))[0]:
             return None
-        tell = f"a value of {sensitive.name!r} has a share of {up(least)} in the whole table"
-        return f"{tell}: alpha must be at least {up(least)}"
+        reason = f"a value of {sensitive.name!r} has a share of {up(least)} in the whole table"
+        return f"{reason}: alpha must be at least {up(least)}"
 
 
 @dataclass(frozen=True)
 class DeltaDisclosure(SensitiveModel):
-    """The share of every value in a group is that in the table, up to a factor of exp(delta) in either direction.
+    """The share of every value in a group equals that in the table up to a factor of exp(delta), in either direction.
 
     It protects against learning much about the value of a person from the group, in both directions, and so against the
     skewness that l-diversity allows. The price is high: every group must have every value. A missing value counts as a
@@ -66,7 +65,7 @@ class DeltaDisclosure(SensitiveModel):
     Monotone: the share of a value in a union lies between those in its parts.
 
     Brickell, J., Shmatikov, V. (2008): The cost of privacy: destruction of data-mining utility in anonymized data
-    publishing. KDD. The paper demands less than delta, here at most delta is enough.
+    publishing. KDD. The paper demands less than delta; here at most delta is enough.
     """
 
     name: ClassVar[str] = "delta-disclosure"
@@ -86,7 +85,7 @@ class DeltaDisclosure(SensitiveModel):
         )
 
     def measure(self, spectrum: Spectrum, centres: Array | None = None) -> Array:
-        """Return float64[m]: how far the logarithm of a share is from that in the table; infinite if a value lacks."""
+        """Return float64[m]: the greatest difference of log shares from the table; infinite if a value is absent."""
         full = spectrum.with_missing()
         ratios = full.shares / full.whole_shares[full.codes]
         lacking = np.diff(full.starts) < np.count_nonzero(full.whole)
@@ -97,10 +96,10 @@ class DeltaDisclosure(SensitiveModel):
 class BetaLikeness(SensitiveModel):
     """No share in a group exceeds that in the table by more than beta times the latter (the basic form).
 
-    It protects against a gain of confidence in a value, rare ones above all, which t-closeness may lose sight of. It
-    does not limit how much rarer values become in a group: that somebody does not have a disease may be learned. A
-    value whose share in the table is at least 1 / (1 + beta) is not protected at all: all of a group may have it. A
-    missing value counts as a value of its own.
+    It protects against a gain of confidence in a value, above all in a rare one, which t-closeness may overlook. It
+    does not limit how much rarer a value becomes in a group: one may learn that somebody does not have a disease. A
+    value whose share in the table is at least 1 / (1 + beta) is not protected at all: everybody in a group may have it.
+    A missing value counts as a value of its own.
 
     Monotone: the share of a value in a union lies between those in its parts.
 
@@ -123,18 +122,18 @@ class BetaLikeness(SensitiveModel):
         )
 
     def measure(self, spectrum: Spectrum, centres: Array | None = None) -> Array:
-        """Return float64[m]: the greatest relative gain of a value; values that lose do not count."""
+        """Return float64[m]: the greatest relative gain of a value; losses do not count."""
         full = spectrum.with_missing()
         return np.maximum(full.greatest(full.shares / full.whole_shares[full.codes] - 1, 0.0), 0.0)
 
 
 @dataclass(frozen=True)
 class EnhancedBetaLikeness(BetaLikeness):
-    """As the basic form, and frequent values are protected too: none gains more than -ln of its share in the table.
+    """The basic form, with frequent values protected too: none gains more than -ln of its share in the table.
 
-    Measured in terms of what each value may gain: at most 1.
+    The gain of each value is measured relative to the gain that is allowed, so it must be at most 1.
 
-    Monotone: what a value may gain does not depend on the group, its share in a union lies between those in the parts.
+    Monotone: the allowed gain does not depend on the group, and a share in a union lies between those in its parts.
     """
 
     name: ClassVar[str] = "enhanced-beta-likeness"
@@ -143,7 +142,7 @@ class EnhancedBetaLikeness(BetaLikeness):
 
     @property
     def required(self) -> float:
-        """Return 1: what is measured is relative to what is allowed."""
+        """Return 1: gains are measured relative to those allowed."""
         return 1.0
 
     def explanation(self, attribute: str) -> str:
@@ -154,9 +153,9 @@ class EnhancedBetaLikeness(BetaLikeness):
         )
 
     def measure(self, spectrum: Spectrum, centres: Array | None = None) -> Array:
-        """Return float64[m]: the greatest gain of a value, as a part of what it may gain."""
+        """Return float64[m]: the greatest gain of a value, relative to its allowed gain."""
         full = spectrum.with_missing()
         shares = full.whole_shares
         # The only value of a table has nothing to gain.
-        may = np.minimum(self.beta, -np.log(np.where((shares > 0) & (shares < 1), shares, 0.5)))[full.codes]
-        return np.maximum(full.greatest((full.shares / shares[full.codes] - 1) / may, 0.0), 0.0)
+        allowed = np.minimum(self.beta, -np.log(np.where((shares > 0) & (shares < 1), shares, 0.5)))[full.codes]
+        return np.maximum(full.greatest((full.shares / shares[full.codes] - 1) / allowed, 0.0), 0.0)

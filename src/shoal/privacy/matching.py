@@ -1,10 +1,11 @@
 """Which values of a population a published value may stand for.
 
-A published value stands for the same value; an interval ``[a, b]``, ``[a, b)``, .. for the numbers, dates or levels in
-it; a set ``{a, b}`` for its values; a node of a hierarchy for itself and what lies below it; ``*`` for everything. A
-missing one stands for a missing one only, and a missing value of the population is matched by that and by ``*`` only.
+A published value stands for the same value; an interval ``[a, b]``, ``[a, b)``, ... for the numbers, dates or levels
+in it; a set ``{a, b}`` for its values; a node of a hierarchy for itself and everything below it; ``*`` for everything.
+A missing value stands for a missing value only, and a missing value of the population is matched only by that and by
+``*``.
 
-The values of the population are put in an order in which each published value is a few ranges.
+The values of the population are sorted so that each published value stands for a few ranges of them.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.errors import DataError
 from shoal.tables import columns as _columns
 from shoal.tables.hierarchy import Hierarchy
 from shoal.tables.representatives import SUPPRESSED
 from shoal.tables.values import Codes, Numbers
 
-Array = np.ndarray[Any, Any]
 Range = tuple[int, int]
 
 INTERVAL = re.compile(r"([\[(])(.+), (.+)([\])])", re.DOTALL)
@@ -33,18 +34,18 @@ MICROSECONDS = 1e6
 
 
 class Matching(NamedTuple):
-    """What the published values of an attribute stand for.
+    """The values of a population that the published values of an attribute stand for.
 
     Attributes
     ----------
     published : int64[n]
         The number of the published value of each row.
     population : int64[N]
-        The code of each row of the population: rows with the same code are matched by the same published values.
+        The code of each row of the population. Rows with the same code are matched by the same published values.
     codes : int
-        How many there are.
+        The number of codes.
     owners, lows, highs : int64[r]
-        Published value owners[i] stands for the codes lows[i] .. highs[i] - 1; sorted by owner and rising.
+        Published value owners[i] stands for the codes lows[i] .. highs[i] - 1. Sorted by owner, then ascending.
     """
 
     published: Array
@@ -56,12 +57,12 @@ class Matching(NamedTuple):
 
 
 class _Order(NamedTuple):
-    """The values of a population in order, and where words for them stand."""
+    """The sorted values of a population, and how to find them by their text."""
 
     codes: Array  # int64[N], -1 where missing
     values: int
-    find: Callable[[str], Sequence[Range]]  # where the values that a word says stand
-    ordered: bool  # whether find gives one range, between whose ends intervals lie
+    find: Callable[[str], Sequence[Range]]  # the ranges of values that a text stands for
+    ordered: bool  # whether texts may be intervals; `find` then returns one range
 
 
 def matched(
@@ -74,7 +75,7 @@ def matched(
     text: bool = False,
     decimal: str = ".",
 ) -> Matching:
-    """Return what the values of a published column stand for in that of a population.
+    """Match the values of a published column with those of a population.
 
     Parameters
     ----------
@@ -83,11 +84,11 @@ def matched(
         For messages.
     hierarchy : Hierarchy or None
     levels : values
-        Of an ordinal attribute, lowest first, so that intervals of them can be read.
+        Levels of an ordinal attribute, lowest first, so that intervals of them can be read.
     text, decimal : bool, str
-        Whether types are read out of text, and its decimal mark.
+        Whether to infer types from text, and the decimal mark of numbers in it.
     """
-    if text and hierarchy is None and not len(levels):  # or 1.50 would no longer be the label that it is
+    if text and hierarchy is None and not len(levels):  # labels such as 1.50 must stay text
         published, population = (_typed(column, decimal, name) for column in (published, population))
     if hierarchy is not None:
         order = _by_nodes(population, hierarchy, name)
@@ -100,28 +101,28 @@ def matched(
         order = _by_size(numbers, _scale(population) == "time", decimal)
     words = _words(published, name)
     ranges = [_ranges(word, order) for word in words.levels]
-    ranges.append([(order.values, order.values + 1)])  # missing ones stand behind all others
-    owners = np.repeat(np.arange(len(ranges)), [len(found) for found in ranges])
-    bounds = np.array([pair for found in ranges for pair in found], np.int64).reshape(-1, 2)
+    ranges.append([(order.values, order.values + 1)])  # missing values come last
+    owners = np.repeat(np.arange(len(ranges)), [len(some) for some in ranges])
+    bounds = np.array([pair for some in ranges for pair in some], np.int64).reshape(-1, 2)
     rows = np.where(words.codes < 0, len(words.levels), words.codes)
     codes = np.where(order.codes < 0, order.values, order.codes)
     return _compact(Matching(rows, codes, order.values + 1, owners, bounds[:, 0], bounds[:, 1]))
 
 
-def _compact(found: Matching) -> Matching:
-    """Return the matching in which codes that no published value tells apart are one."""
-    cuts = np.unique(np.concatenate([found.lows, found.highs]))
-    return found._replace(
-        population=np.searchsorted(cuts, found.population, side="right"),
+def _compact(matching: Matching) -> Matching:
+    """Merge codes that no published value distinguishes."""
+    cuts = np.unique(np.concatenate([matching.lows, matching.highs]))
+    return matching._replace(
+        population=np.searchsorted(cuts, matching.population, side="right"),
         codes=len(cuts) + 1,
-        lows=np.searchsorted(cuts, found.lows, side="right"),
-        highs=np.searchsorted(cuts, found.highs, side="right"),
+        lows=np.searchsorted(cuts, matching.lows, side="right"),
+        highs=np.searchsorted(cuts, matching.highs, side="right"),
     )
 
 
 def _numbers_matched(published: Array, population: Array) -> Matching:
-    """Return the matching of plain numbers: equal ones match."""
-    values, rows = np.unique(published, return_inverse=True)  # of NaN one is kept, the last
+    """Match plain numbers: equal ones match."""
+    values, rows = np.unique(published, return_inverse=True)  # one NaN is kept, at the end
     own, codes = np.unique(population, return_inverse=True)
     place = np.searchsorted(own, values)
     here = np.append(own, np.inf)[place]
@@ -130,7 +131,7 @@ def _numbers_matched(published: Array, population: Array) -> Matching:
     return _compact(Matching(rows, codes, len(own), owners, place[same], place[same] + 1))
 
 
-# --- orders of the values of a population ---
+# --- sorting the values of a population ---
 
 
 def _by_size(numbers: Array, times: bool, decimal: str) -> _Order:
@@ -160,7 +161,7 @@ def _by_words(population: Any, levels: Sequence[Any], name: str) -> _Order:
 
 
 def _by_nodes(population: Any, hierarchy: Hierarchy, name: str) -> _Order:
-    """Return the values in the order of the nodes, in which those below one stand together; others behind them."""
+    """Sort values by their nodes, so that those below a node are adjacent; values without a node come last."""
     values = _words(population, name)
     lost = set(hierarchy.uncovered(values.levels))
     inside = np.array([word not in lost for word in values.levels], bool)
@@ -181,7 +182,7 @@ def _by_nodes(population: Any, hierarchy: Hierarchy, name: str) -> _Order:
     def find(word: str) -> list[Range]:
         if word not in labels:
             return [(place[word], place[word] + 1)] if word in place else []
-        # Several nodes may have one label: the published text does not say which is meant.
+        # Several nodes may have the same label, and the published text does not say which is meant.
         spans = np.array([(node, ends[node]) for node in labels[word]])
         return [(int(a), int(b)) for a, b in np.searchsorted(sorted_nodes, spans) if a < b]
 
@@ -189,46 +190,46 @@ def _by_nodes(population: Any, hierarchy: Hierarchy, name: str) -> _Order:
     return _Order(codes, len(rank), find, False)
 
 
-# --- what is written ---
+# --- reading published texts ---
 
 
 def _ranges(word: str, order: _Order) -> list[Range]:
-    """Return the ranges of codes that a published text stands for, disjoint and rising."""
+    """Return the ranges of codes that a published text stands for, disjoint and ascending."""
     if word == SUPPRESSED:
         return [(0, order.values + 1)]
-    found = list(order.find(word))
+    ranges = list(order.find(word))
     interval = INTERVAL.fullmatch(word) if order.ordered else None
-    if not found and interval is not None:
+    if not ranges and interval is not None:
         opening, low, high, closing = interval.groups()
         ends = [*order.find(low), *order.find(high)]
         if len(ends) == 2:
-            found = [(ends[0][opening == "("], ends[1][closing == "]"])]
+            ranges = [(ends[0][opening == "("], ends[1][closing == "]"])]
     members = SET.fullmatch(word)
-    if not found and members is not None:
-        found = _members(members[1].split(", "), order.find)
-    return _disjoint(found)
+    if not ranges and members is not None:
+        ranges = _members(members[1].split(", "), order.find)
+    return _disjoint(ranges)
 
 
 def _members(parts: list[str], find: Callable[[str], Sequence[Range]]) -> list[Range]:
     """Return the ranges of the members of a set.
 
-    The longest texts come first, as values may have commas themselves: ``{a, b, c}`` has the value ``a, b`` if the
-    population knows it, and else ``a`` and ``b``. What is written does not tell more.
+    Values may contain commas themselves, so the longest texts are tried first: ``{a, b, c}`` has the value ``a, b`` if
+    the population has it, and else ``a`` and ``b``. The text alone does not tell more.
     """
-    found: list[Range] = []
+    ranges: list[Range] = []
     at = 0
     while at < len(parts):
         for stop in range(len(parts), at, -1):
-            ranges = find(", ".join(parts[at:stop]))
-            if ranges or stop == at + 1:
-                found.extend(ranges)
+            some = find(", ".join(parts[at:stop]))
+            if some or stop == at + 1:
+                ranges.extend(some)
                 at = stop
                 break
-    return found
+    return ranges
 
 
 def _disjoint(ranges: list[Range]) -> list[Range]:
-    """Return the union of ranges as ranges that rise and do not touch."""
+    """Return the union of ranges as ascending ranges that do not touch."""
     result: list[Range] = []
     for low, high in sorted(ranges):
         if result and low <= result[-1][1]:
@@ -247,7 +248,7 @@ def _number(word: str, decimal: str) -> float | None:
 
 
 def _moment(word: str) -> float | None:
-    """Return the seconds since 1970 of a date or time of ISO 8601; infinite bounds are let through."""
+    """Return an ISO 8601 date or time as seconds since 1970; infinite bounds stay infinite."""
     if word in ("-inf", "inf"):
         return float(word)
     try:
@@ -261,7 +262,7 @@ def _moment(word: str) -> float | None:
 
 
 def _typed(column: Any, decimal: str, name: str) -> Any:
-    """Return a column of text with the type that is read out of it."""
+    """Return a column of text as the type inferred from it."""
     import pyarrow as pa
 
     is_text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
@@ -269,7 +270,7 @@ def _typed(column: Any, decimal: str, name: str) -> Any:
 
 
 def _scale(column: Any) -> str | None:
-    """Return what the values of a column are measured on, None if they are words."""
+    """Return the scale of a column, ``number`` or ``time``; None for words."""
     import pyarrow as pa
 
     kind = column.type
@@ -279,7 +280,7 @@ def _scale(column: Any) -> str | None:
 
 
 def _numbers(column: Any, name: str) -> Array:
-    """Return float64[n] of a column of numbers, or of dates as seconds; NaN where missing."""
+    """Return a column of numbers, or of dates in seconds, as float64[n]; NaN where missing."""
     kind = "continuous" if _scale(column) == "number" else "datetime"
     values, _ = _columns.decode(column, kind, name=name)
     if not isinstance(values, Numbers):
@@ -288,7 +289,7 @@ def _numbers(column: Any, name: str) -> Array:
 
 
 def _words(column: Any, name: str, levels: Sequence[Any] | None = None) -> Codes:
-    """Return the words of a column, of an ordinal one (levels given, or its categories) in their order."""
+    """Return the words of a column; those of an ordinal one in the order of its levels or categories."""
     import pyarrow as pa
 
     if pa.types.is_date(column.type):

@@ -1,4 +1,4 @@
-"""What every model of privacy defines: what is required of a group, what a group has, and whether that is enough."""
+"""The base of all privacy models: what is required of a group, how it is measured, and whether that is enough."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.errors import OptionError
 from shoal.privacy.spectrum import Sensitive, Spectrum, spectrum_of
 
-Array = np.ndarray[Any, Any]
-
-# Rounding may make a group miss what is required: 2 equally frequent values have the entropy log 2.
+# Rounding alone must not fail a group: 2 equally frequent values have the entropy log 2.
 TOLERANCE = 1e-9
 
 
@@ -25,14 +24,14 @@ class Model(ABC):
     Attributes
     ----------
     name : str
-        As plans, job files and the command line have it; with the parameters it is ``str(model)``.
+        As used in plans, in job files and on the command line. With the parameters it is ``str(model)``.
     letter, kind : str
-        The parameter that is required of groups; what tells it from others with the same letter.
+        The parameter that groups must reach, and a word that distinguishes models with the same letter.
     monotone : bool
-        Whether the union of groups that satisfy it satisfies it. Then groups can always be merged until all do, if
-        the whole table does.
+        Whether a union of groups that satisfy the model satisfies it too. If so, and if the whole table satisfies the
+        model, merging groups always leads to groups that do.
     rising : bool
-        Whether more is better (l), or less (t).
+        Whether more is better (as for l) or less (as for t).
     """
 
     name: ClassVar[str]
@@ -43,17 +42,17 @@ class Model(ABC):
 
     @property
     def required(self) -> float:
-        """Return what every group must have: at least that much if `rising`, else at most."""
+        """Return the bound on what is measured in every group: a least value if `rising`, else a greatest one."""
         return float(getattr(self, self.letter))
 
     @property
     def short(self) -> str:
         """Return the parameters for a line of a table, such as ``l = 3 (distinct)``."""
-        return f"{self.letter} = {plain(getattr(self, self.letter))}" + (f" ({self.kind})" if self.kind else "")
+        return f"{self.letter} = {as_text(getattr(self, self.letter))}" + (f" ({self.kind})" if self.kind else "")
 
     @abstractmethod
     def explanation(self, attribute: str) -> str:
-        """Return what the model ensures, in plain words for the reader of a report, who knows no formulas.
+        """Return what the model ensures, in plain words and without formulas, for the reader of a report.
 
         Parameters
         ----------
@@ -62,25 +61,25 @@ class Model(ABC):
         """
 
     def allows(self, measured: Array) -> Array:
-        """Return bool[m]: whether what groups have is enough."""
+        """Return bool[m]: whether the measured value of each group is enough."""
         slack = TOLERANCE * max(1.0, abs(self.required))
         enough: Array = measured >= self.required - slack if self.rising else measured <= self.required + slack
         return enough
 
     def worst(self, measured: Array) -> int:
-        """Return the number of the group that has least of what is wanted, the first of several."""
+        """Return the group with the worst measured value, the first of several."""
         return int(measured.argmin() if self.rising else measured.argmax())
 
     def __str__(self) -> str:
-        told = [
+        given = [
             field for field in fields(self) if field.default is MISSING or getattr(self, field.name) != field.default
         ]
-        return " ".join([self.name, *(f"{field.name}={plain(getattr(self, field.name))}" for field in told)])
+        return " ".join([self.name, *(f"{field.name}={as_text(getattr(self, field.name))}" for field in given)])
 
-    # --- parameters, as they must be ---
+    # --- checks of parameters ---
 
     def _whole(self, option: str, least: int) -> None:
-        """Refuse a parameter that is no integer of at least `least`."""
+        """Refuse a parameter that is not an integer of at least `least`."""
         value = getattr(self, option)
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
             raise OptionError(
@@ -91,7 +90,7 @@ class Model(ABC):
     def _real(
         self, option: str, *, above: float | None = None, least: float | None = None, most: float | None = None
     ) -> None:
-        """Refuse a parameter that is no finite number within the bounds."""
+        """Refuse a parameter that is not a finite number within the bounds."""
         value = getattr(self, option)
         number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
         if (
@@ -101,8 +100,8 @@ class Model(ABC):
             or (least is not None and value < least)
             or (most is not None and value > most)
         ):
-            said = (("above", above), ("of at least", least), ("of at most", most))
-            domain = " and ".join(f"{how} {plain(bound)}" for how, bound in said if bound is not None)
+            bounds = (("above", above), ("of at least", least), ("of at most", most))
+            domain = " and ".join(f"{how} {as_text(bound)}" for how, bound in bounds if bound is not None)
             raise OptionError(f"The {option!r} option of {self.name} must be a number {domain}. Got {value!r}.")
         object.__setattr__(self, option, float(value))
 
@@ -113,13 +112,13 @@ class SensitiveModel(Model):
 
     @abstractmethod
     def measure(self, spectrum: Spectrum, centres: Array | None = None) -> Array:
-        """Return float64[m]: what each group has.
+        """Return float64[m]: the measured value of each group.
 
         Parameters
         ----------
         spectrum : Spectrum
         centres : float64[m, d] or None
-            Where the groups lie, for models that compare a group with its surroundings.
+            Centres of the groups, for models that compare a group with its surroundings.
         """
 
     def holds(self, spectrum: Spectrum, centres: Array | None = None) -> Array:
@@ -127,11 +126,11 @@ class SensitiveModel(Model):
         return self.allows(self.measure(spectrum, centres))
 
     def reachable(self, sensitive: Sensitive) -> float:
-        """Return what all records in one group have: no partition does better, if the model is monotone."""
+        """Return the measured value of all records as one group: the best there is, if the model is monotone."""
         return float(self.measure(spectrum_of(np.zeros(len(sensitive.codes), np.int64), sensitive))[0])
 
     def out_of_reach(self, sensitive: Sensitive, k: int = 1) -> str | None:
-        """Return the bound that makes the model impossible on a table, None if none is known.
+        """Return why no groups of a table can satisfy the model, None if no reason is known.
 
         Parameters
         ----------
@@ -152,19 +151,19 @@ class SensitiveModel(Model):
             )
 
 
-def plain(value: Any) -> str:
-    """Return a parameter as it is written: 3, not 3.0."""
+def as_text(value: Any) -> str:
+    """Return a parameter as users write it: 3, not 3.0."""
     return repr(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def down(number: float) -> str:
-    """Return a positive number with four digits, rounded down: a bound that can be asked for."""
-    return plain(math.floor(number * _unit(number)) / _unit(number))
+    """Return a positive number with four digits, rounded down."""
+    return as_text(math.floor(number * _unit(number)) / _unit(number))
 
 
 def up(number: float) -> str:
     """Return a positive number with four digits, rounded up."""
-    return plain(math.ceil(number * _unit(number)) / _unit(number))
+    return as_text(math.ceil(number * _unit(number)) / _unit(number))
 
 
 def _unit(number: float) -> float:

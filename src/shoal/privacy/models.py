@@ -1,4 +1,4 @@
-"""All models of privacy by name, and how they are written: ``entropy-diversity l=3``."""
+"""All privacy models by name, and their written form: ``entropy-diversity l=3``."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ _ALL: tuple[type[Model], ...] = (
     DeltaPresence,
 )
 MODELS: dict[str, type[Model]] = {one.name: one for one in _ALL}
-"""Every model by its name; all but k-map and delta-presence are of a sensitive attribute (:class:`SensitiveModel`)."""
+"""Every model by name. All but k-map and delta-presence are about a sensitive attribute (:class:`SensitiveModel`)."""
 
 
 def any_model(spec: str | Model) -> Model:
-    """Return the model that a text says, such as ``k-map k=5``; see :func:`model`."""
+    """Return the model written as text, such as ``k-map k=5``; see :func:`model`."""
     if isinstance(spec, Model):
         return spec
     words = spec.split() if isinstance(spec, str) else []
@@ -49,31 +49,31 @@ def any_model(spec: str | Model) -> Model:
     kind = MODELS[words[0]]
     known = {field.name: field for field in fields(kind)}
     form = written(kind)
-    said: dict[str, Any] = {}
+    given: dict[str, Any] = {}
     for word in words[1:]:
         option, mark, value = word.partition("=")
-        if not mark or option not in known or option in said:
+        if not mark or option not in known or option in given:
             hint = near_names(option, known, f"it is written {form!r}.")
             raise OptionError(f"The options of {kind.name} must be {', '.join(known)}, each once. Got {word!r}.", hint)
-        said[option] = _parsed(kind.name, known[option], value)
-    lacking = [name for name, field in known.items() if field.default is MISSING and name not in said]
-    if lacking:
-        raise OptionError(f"The model {kind.name} must have {' and '.join(lacking)}. Got {spec!r}.", f"write {form!r}.")
-    return kind(**said)
+        given[option] = _parsed(kind.name, known[option], value)
+    missing = [name for name, field in known.items() if field.default is MISSING and name not in given]
+    if missing:
+        raise OptionError(f"The model {kind.name} must have {' and '.join(missing)}. Got {spec!r}.", f"write {form!r}.")
+    return kind(**given)
 
 
 def written(kind: type[Model]) -> str:
-    """Return how a model is written, without what may be left out: ``recursive-diversity c=.. l=..``."""
+    """Return the written form of a model with its required options: ``recursive-diversity c=.. l=..``."""
     return " ".join([kind.name, *(f"{field.name}=.." for field in fields(kind) if field.default is MISSING)])
 
 
 def model(spec: str | SensitiveModel) -> SensitiveModel:
-    """Return the model of a sensitive attribute that a text says.
+    """Return the model of a sensitive attribute written as text.
 
     Parameters
     ----------
     spec : str or SensitiveModel
-        ``name option=value ..``, as ``str(model)`` writes it; a model is returned as it is.
+        ``name option=value ..``, as returned by ``str(model)``. A model is returned unchanged.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def model(spec: str | SensitiveModel) -> SensitiveModel:
 
 
 def _parsed(model: str, field: Field[Any], value: str) -> Any:
-    """Return a value as the type of its field has it; annotations are texts here."""
+    """Return a value as the type of its field. Annotations are strings here."""
     if field.type == "str":
         return value
     try:

@@ -1,6 +1,6 @@
-"""k-map and delta-presence: a release against the table of the population that its records are from.
+"""k-map and delta-presence: a release against the table of the population that its records come from.
 
-Both look at how many rows of the population a published row may stand for; see :mod:`shoal.privacy.matching`.
+Both count how many rows of the population a published row may stand for; see :mod:`shoal.privacy.matching`.
 """
 
 from __future__ import annotations
@@ -12,16 +12,15 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.errors import DataError, OptionError, near_names
 from shoal.privacy.classes import by_first_row, classes_of, named
 from shoal.privacy.matching import Matching, matched
-from shoal.privacy.model import TOLERANCE, Model, plain
+from shoal.privacy.model import TOLERANCE, Model, as_text
 from shoal.tables.frames import to_arrow
 from shoal.tables.hierarchy import Hierarchy
 
-Array = np.ndarray[Any, Any]
-
-# Nodes of the tree of the population that are below one, and pairs of a class and a node that are looked at at once.
+# Children of a node in the tree of the population, and pairs of a class and a node that are compared at once.
 BELOW, AT_ONCE = 8, 1 << 19
 BITS = 20
 
@@ -32,19 +31,19 @@ class PopulationModel(Model):
 
     @abstractmethod
     def measure(self, sizes: Array, matches: Array) -> Array:
-        """Return float64[m]: what each class has, given its rows and how many of the population match."""
+        """Return float64[m]: the measured value of each class, given its number of rows and of matching people."""
 
 
 @dataclass(frozen=True)
 class KMap(PopulationModel):
     """Every published row may stand for at least k rows of the population.
 
-    It protects against finding the record of a person in a sample by what everybody knows about the population. It does
-    not protect those whose presence in the sample is known: that is k-anonymity. Published values must be ranges:
-    intervals, sets, ancestors or ``*`` (local or global recoding). A published mean stands for equal numbers only and
-    will hardly match anything.
+    It protects against finding the record of a person in a sample from knowledge of the population. It does not protect
+    people who are known to be in the sample; that takes k-anonymity. Published values must be ranges: intervals, sets,
+    ancestors or ``*`` (local or global recoding). A published mean stands for equal numbers only and will hardly match
+    anything.
 
-    Monotone where ranges are published: that of a union contains those of its parts.
+    Monotone where ranges are published: the range of a union contains those of its parts.
 
     Sweeney, L. (2002): Achieving k-anonymity privacy protection using generalization and suppression. IJUFKS 10(5).
     """
@@ -65,7 +64,7 @@ class KMap(PopulationModel):
         )
 
     def measure(self, sizes: Array, matches: Array) -> Array:
-        """Return float64[m]: how many rows of the population match."""
+        """Return float64[m]: the number of matching rows of the population."""
         return matches.astype(np.float64)
 
 
@@ -73,14 +72,14 @@ class KMap(PopulationModel):
 class DeltaPresence(PopulationModel):
     """Of the rows of the population that a class may stand for, a share from low to high is in the table.
 
-    It protects against learning that a person is in the release at all, or is not. Published values must be ranges, as
-    for k-map.
+    It protects against learning whether a person is in the release at all. Published values must be ranges, as for
+    k-map.
 
-    This is the chance that somebody whom a class fits is in the table, as long as classes do not overlap; where they do
-    (local recoding), each of them is looked at alone.
+    As long as classes do not overlap, the share is the chance that somebody whom a class fits is in the table. Where
+    they do overlap (local recoding), each class is judged alone.
 
-    Not monotone: the range of a union may also fit people that none of its parts does, which lowers the share, and
-    where parts overlap their people are counted once but their rows are added, which raises it.
+    Not monotone: the range of a union may also fit people that fit none of its parts, which lowers the share. Where
+    parts overlap, their people are counted once but their rows are added, which raises it.
 
     Nergiz, M. E., Atzori, M., Clifton, C. (2007): Hiding the presence of individuals from shared databases. SIGMOD.
     """
@@ -100,23 +99,23 @@ class DeltaPresence(PopulationModel):
     @property
     def short(self) -> str:
         """Return the bounds."""
-        return f"delta = {plain(self.low)} to {plain(self.high)} ({self.kind})"
+        return f"delta = {as_text(self.low)} to {as_text(self.high)} ({self.kind})"
 
     def explanation(self, attribute: str) -> str:
         """Return what the model ensures."""
         return (
             f"Of the people whom a published row fits, at least {100 * self.low:.4g} % and at most "
-            f"{100 * self.high:.4g} % are in this table. So one can hardly tell of anybody in the population whether "
-            "they are in it or not."
+            f"{100 * self.high:.4g} % are in this table. So one can hardly tell whether anybody in the population is "
+            "in it or not."
         )
 
     def measure(self, sizes: Array, matches: Array) -> Array:
-        """Return float64[m]: the share of a class in the rows of the population that match it."""
-        lacking = int((matches < sizes).sum())
-        if lacking:
+        """Return float64[m]: the number of rows of each class, as a share of the matching rows of the population."""
+        too_few = int((matches < sizes).sum())
+        if too_few:
             raise DataError(
                 "The population must contain all records of the table. Got fewer rows of the population than of the "
-                f"table in {lacking} of {len(sizes)} classes.",
+                f"table in {too_few} of {len(sizes)} classes.",
                 hint="delta-presence needs the table that the records are from, and ranges (not means) in the release.",
             )
         return sizes / matches
@@ -125,12 +124,12 @@ class DeltaPresence(PopulationModel):
         return np.maximum(self.low - measured, measured - self.high)
 
     def allows(self, measured: Array) -> Array:
-        """Return bool[m]: whether shares lie between the bounds."""
+        """Return bool[m]: whether each share lies between the bounds."""
         within: Array = self._outside(measured) <= TOLERANCE
         return within
 
     def worst(self, measured: Array) -> int:
-        """Return the number of the class that is furthest outside, or closest to a bound."""
+        """Return the class that is furthest outside the bounds, or else closest to one."""
         return int(self._outside(measured).argmax())
 
 
@@ -144,31 +143,38 @@ def population_counts(
     text: bool = False,
     decimal: str = ".",
 ) -> tuple[Array, Array]:
-    """Return int64[n] the class of each row, by first appearance, and int64[m] how many rows of a population match.
+    """Count the rows of a population that match each class of published rows.
 
-    A row of the population may match several classes where these overlap.
+    Where classes overlap, a row of the population may match several of them.
 
     Parameters
     ----------
     table, population : data frames
-        What is published, and everybody's original values, both with the quasi-identifiers.
+        The published table, and the original values of everybody. Both must have the quasi-identifiers.
     quasi_identifiers : names or None
         None: all columns of the table.
     hierarchies : {name: Hierarchy} or None
-        Of the columns whose published values are nodes.
+        For columns whose published values are nodes.
     levels : {name: values} or None
-        Of ordinal columns, lowest first, whose published values may be intervals of them.
+        For ordinal columns, lowest first, whose published values may be intervals of levels.
     text, decimal : bool, str
-        Whether types are read out of text, and its decimal mark.
+        Whether to infer types from text, and the decimal mark of numbers in it.
+
+    Returns
+    -------
+    classes : int64[n]
+        The class of each row, numbered by first appearance.
+    matches : int64[m]
+        The number of rows of the population that match each class.
     """
     names = named(table, quasi_identifiers, "the check against a population")
     known = named(population, None, "the population")
     for name in names:
         if name not in known:
             hint = near_names(name, known, f"it has {len(known)} columns.")
-            raise OptionError(f"The population must have the column {name!r}. It has not.", hint=hint)
+            raise OptionError(f"The population must have the column {name!r}. Got a table without it.", hint=hint)
     ours, theirs = to_arrow(table, "a check", names), to_arrow(population, "a population", names)
-    found = [
+    matchings = [
         matched(
             ours.column(name),
             theirs.column(name),
@@ -181,17 +187,17 @@ def population_counts(
         for name in names
     ]
     classes, first = by_first_row(classes_of(ours, names))
-    return classes, _counted(found, first)
+    return classes, _counted(matchings, first)
 
 
 # --- counting: how many points lie in boxes whose sides are a few ranges ---
 
 
 class _Level(NamedTuple):
-    """Nodes of a tree of the population, each around some of the level below; the points are the lowest level."""
+    """A level of a tree over the population: boxes around nodes of the level below. The points are the lowest level."""
 
-    lows: Array  # int64[nodes, d], the least code below each node
-    highs: Array  # int64[nodes, d], the greatest
+    lows: Array  # int64[nodes, d]: the least code below each node
+    highs: Array  # int64[nodes, d]: the greatest code
     rows: Array  # int64[nodes]: rows of the population below each
 
 
@@ -207,33 +213,33 @@ class _Side(NamedTuple):
     width: int
 
     def narrowness(self) -> float:
-        """Return how many times codes have to be halved to come down to a typical class."""
+        """Return how often the range of codes must be halved to reach the width of a typical class."""
         return float(-np.log2(np.clip((self.highs - self.lows) / self.width, 1 / self.width, 1)).mean())
 
     def touch(self, classes: Array, lows: Array, highs: Array) -> Array:
         """Return bool[p]: whether codes from lows to highs may be in a range of a class."""
-        found: Array = (self.lows[classes] <= highs) & (lows < self.highs[classes])
-        return found
+        touching: Array = (self.lows[classes] <= highs) & (lows < self.highs[classes])
+        return touching
 
     def contain(self, classes: Array, lows: Array, highs: Array) -> Array:
         """Return bool[p]: whether all codes from lows to highs are in one range of a class."""
         if not self.many:
-            found: Array = (self.lows[classes] <= lows) & (highs < self.highs[classes])
-            return found
+            inside: Array = (self.lows[classes] <= lows) & (highs < self.highs[classes])
+            return inside
         base = self.values[classes] * self.width
         at = np.searchsorted(self.begins, base + lows, side="right") - 1
-        found = (at >= 0) & (base + highs < self.ends[at])  # those of other values end before the base
-        return found
+        inside = (at >= 0) & (base + highs < self.ends[at])  # ranges of other values end before the base
+        return inside
 
 
-def _counted(found: list[Matching], first: Array) -> Array:
-    """Return int64[m]: rows of the population that match each class, given the first row of each.
+def _counted(matchings: list[Matching], first: Array) -> Array:
+    """Return int64[m]: the number of rows of the population that match each class, given the first row of each class.
 
-    Down a tree of the population, all classes at once: a node that lies in a class is counted, one that does not touch
-    it is left.
+    All classes go down a tree of the population together. A node inside a class is counted, a node that does not touch
+    it is dropped, and any other node is replaced by its children.
     """
-    sides = [_side(one, one.published[first]) for one in found]
-    levels = _tree(found, [side.narrowness() for side in sides])
+    sides = [_side(one, one.published[first]) for one in matchings]
+    levels = _tree(matchings, [side.narrowness() for side in sides])
     counts = np.zeros(len(first), np.int64)
     top = len(levels) - 1
     nodes = np.arange(len(levels[top].rows))
@@ -261,33 +267,34 @@ def _counted(found: list[Matching], first: Array) -> Array:
 
 
 def _descend(stack: list[Any], height: int, classes: Array, nodes: Array, count: int) -> None:
-    """Put the pairs of classes and the nodes below on the stack, in pieces of bounded size."""
+    """Push the pairs of classes and child nodes onto the stack, in pieces of bounded size."""
     for start in range(0, len(nodes), AT_ONCE // BELOW):
         piece = slice(start, start + AT_ONCE // BELOW)
         below = (nodes[piece, None] * BELOW + np.arange(BELOW)).ravel()
-        there = below < count
-        stack.append((height, np.repeat(classes[piece], BELOW)[there], below[there]))
+        exists = below < count
+        stack.append((height, np.repeat(classes[piece], BELOW)[exists], below[exists]))
 
 
-def _side(found: Matching, values: Array) -> _Side:
-    total = max(int(found.published.max()), int(found.owners.max(initial=0))) + 1
-    width = found.codes + 1
+def _side(matching: Matching, values: Array) -> _Side:
+    owners = matching.owners
+    total = max(int(matching.published.max()), int(owners.max(initial=0))) + 1
+    width = matching.codes + 1
     lows, highs = np.full(total, width), np.zeros(total, np.int64)
-    np.minimum.at(lows, found.owners, found.lows)
-    np.maximum.at(highs, found.owners, found.highs)
-    many = bool((np.bincount(found.owners, minlength=1) > 1).any())
-    begins, ends = found.owners * width + found.lows, found.owners * width + found.highs
+    np.minimum.at(lows, owners, matching.lows)
+    np.maximum.at(highs, owners, matching.highs)
+    many = bool((np.bincount(owners, minlength=1) > 1).any())
+    begins, ends = owners * width + matching.lows, owners * width + matching.highs
     return _Side(lows[values], highs[values], values, many, begins, ends, width)
 
 
-def _tree(found: list[Matching], narrowness: list[float]) -> list[_Level]:
-    """Return the distinct rows of the population along a curve that keeps near ones together, and nodes above them."""
-    keys = np.zeros(len(found[0].population), np.int64)
-    for one in found:
+def _tree(matchings: list[Matching], narrowness: list[float]) -> list[_Level]:
+    """Return the distinct rows of the population, along a curve that keeps near rows together, and the nodes above."""
+    keys = np.zeros(len(matchings[0].population), np.int64)
+    for one in matchings:
         keys = np.unique(keys * one.codes + one.population, return_inverse=True)[1]
     _, first, rows = np.unique(keys, return_index=True, return_counts=True)
-    points = np.column_stack([one.population[first] for one in found])
-    order = np.argsort(_curve(points, [one.codes for one in found], narrowness), kind="stable")
+    points = np.column_stack([one.population[first] for one in matchings])
+    order = np.argsort(_curve(points, [one.codes for one in matchings], narrowness), kind="stable")
     points = points[order]
     levels = [_Level(points, points, rows[order])]
     while len(levels[-1].rows) > BELOW:
@@ -304,9 +311,9 @@ def _tree(found: list[Matching], narrowness: list[float]) -> list[_Level]:
 
 
 def _curve(points: Array, codes: list[int], narrowness: list[float]) -> Array:
-    """Return int64[n]: the bits of the coordinates in turn, the highest of all first (Z-order).
+    """Return int64[n]: the bits of the coordinates interleaved, highest first (Z-order).
 
-    Those of coordinates in which classes are narrow come earlier, so that nodes become narrow in the same ones.
+    Bits of coordinates in which classes are narrow come earlier, so that nodes become narrow in the same coordinates.
     """
     turns = sorted((bit - narrow, j, bit) for j, narrow in enumerate(narrowness) for bit in range(BITS))
     keys = np.zeros(len(points), np.int64)

@@ -1,20 +1,19 @@
-"""How often each group has each value of a sensitive attribute: all that models of privacy look at.
+"""How often each value of a sensitive attribute occurs in each group: all that privacy models look at.
 
-Counts are kept only where they are not 0, so that a million rows in a hundred thousand groups take a sort and a few
-passes, however many values there are.
+Only counts above 0 are kept, so a million rows in a hundred thousand groups take a sort and a few passes, however many
+values there are.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.tables.sensitive import Ground, Line, Sensitive, Tree
 
 __all__ = ["Ground", "Line", "Sensitive", "Spectrum", "Tree", "spectrum_of"]
-
-Array = np.ndarray[Any, Any]
 
 
 class Spectrum(NamedTuple):
@@ -25,12 +24,13 @@ class Spectrum(NamedTuple):
     starts : int64[m + 1]
         Group g has the entries starts[g] .. starts[g + 1] - 1.
     codes, counts : int64[e]
-        The values of a group, rising, and how many of its records have each.
+        The values of a group in ascending order, and how many of its records have each.
     missing : int64[m]
-        Records of each group without a value.
+        Number of records of each group without a value.
     whole : int64[values]
-        How many records of the table have each value.
+        Number of records of the table with each value.
     whole_missing : int
+        Number of records of the table without a value.
     ground : Line, Tree or None
     """
 
@@ -54,52 +54,52 @@ class Spectrum(NamedTuple):
 
     @property
     def known(self) -> Array:
-        """Return int64[m]: records of each group that have a value."""
+        """Return int64[m]: the number of records of each group that have a value."""
         return self.totals(self.counts)
 
     @property
     def sizes(self) -> Array:
-        """Return int64[m]: records of each group."""
+        """Return int64[m]: the number of records of each group."""
         return self.known + self.missing
 
     @property
     def shares(self) -> Array:
-        """Return float64[e]: which part of the known values of its group each entry is."""
+        """Return float64[e]: each count as a share of the known values of its group."""
         return np.asarray(self.counts / np.repeat(self.known, np.diff(self.starts)))
 
     @property
     def whole_shares(self) -> Array:
-        """Return float64[values]: which part of the known values of the table each is."""
+        """Return float64[values]: the share of each value among the known values of the table."""
         return self.whole / max(1, int(self.whole.sum()))
 
     def totals(self, amounts: Array) -> Array:
         """Return the sum over the entries of each group, in the type of `amounts`."""
         sums = np.zeros(self.groups, amounts.dtype)
-        some = np.flatnonzero(np.diff(self.starts))  # reduceat knows no empty stretch
+        some = np.flatnonzero(np.diff(self.starts))  # reduceat cannot handle empty slices
         if len(some):
             sums[some] = np.add.reduceat(amounts, self.starts[some])
         return sums
 
     def greatest(self, amounts: Array, otherwise: float) -> Array:
-        """Return float64[m]: the greatest over the entries of each group, or `otherwise` where it has none."""
-        found = np.full(self.groups, otherwise)
+        """Return float64[m]: the greatest amount among the entries of each group, or `otherwise` if it has none."""
+        maxima = np.full(self.groups, otherwise)
         some = np.flatnonzero(np.diff(self.starts))
         if len(some):
-            found[some] = np.maximum.reduceat(amounts, self.starts[some])
-        return found
+            maxima[some] = np.maximum.reduceat(amounts, self.starts[some])
+        return maxima
 
     def with_missing(self) -> Spectrum:
-        """Return the spectrum in which missing is one more value, the last one, if some are: for the equal distance."""
+        """Return the spectrum with missing as one more value, the last one, if any values are missing."""
         if self.whole_missing == 0:
             return self
         some = np.flatnonzero(self.missing)
-        own = np.concatenate([self.owners, some])
+        owners = np.concatenate([self.owners, some])
         last = len(self.whole)
         codes = np.concatenate([self.codes, np.full(len(some), last)])
         counts = np.concatenate([self.counts, self.missing[some]])
         whole = np.append(self.whole, self.whole_missing)
         nobody = np.zeros_like(self.missing)
-        return _entries(own, codes, counts, nobody, whole, 0, self.ground)
+        return _entries(owners, codes, counts, nobody, whole, 0, self.ground)
 
     def in_one(self) -> Spectrum:
         """Return the spectrum of the whole table as a single group."""
@@ -108,17 +108,18 @@ class Spectrum(NamedTuple):
         return self._replace(starts=np.array([0, len(codes)]), codes=codes, counts=self.whole[codes], missing=missing)
 
     def take(self, groups: Array) -> Spectrum:
-        """Return the spectrum of some groups, in this order; one may stand there several times."""
+        """Return the spectrum of some groups in this order; a group may occur several times."""
         lengths = np.diff(self.starts)[groups]
         starts = np.concatenate(([0], np.cumsum(lengths)))
         at = np.repeat(self.starts[groups] - starts[:-1], lengths) + np.arange(starts[-1])
         return self._replace(starts=starts, codes=self.codes[at], counts=self.counts[at], missing=self.missing[groups])
 
     def pooled(self, target: Array) -> Spectrum:
-        """Return the spectrum of unions: group g becomes part of group target[g], which are 0 .. without a gap."""
+        """Return the spectrum of unions: group g becomes part of group target[g], numbered 0, 1, ... without gaps."""
         missing = np.bincount(target, self.missing).astype(np.int64)
-        own = target[self.owners]
-        return _entries(own, self.codes, self.counts, missing, self.whole, self.whole_missing, self.ground)
+        return _entries(
+            target[self.owners], self.codes, self.counts, missing, self.whole, self.whole_missing, self.ground
+        )
 
 
 def spectrum_of(labels: Array, sensitive: Sensitive, rows: Array | None = None) -> Spectrum:
@@ -127,20 +128,20 @@ def spectrum_of(labels: Array, sensitive: Sensitive, rows: Array | None = None) 
     Parameters
     ----------
     labels : int64[n]
-        Group of each record, 0 .. m - 1 without a gap.
+        Group of each record, from 0 to m - 1 without gaps.
     sensitive : Sensitive
         Of the whole table.
     rows : int64[n] or None
-        The records that the labels are of; all of them if not said.
+        The records that have these labels. None: all of them.
     """
-    own = sensitive.codes if rows is None else sensitive.codes[rows]
+    codes = sensitive.codes if rows is None else sensitive.codes[rows]
     groups = int(labels.max()) + 1 if len(labels) else 0
-    known = own >= 0
+    known = codes >= 0
     missing = np.bincount(labels[~known], minlength=groups)
     whole = np.bincount(sensitive.codes[sensitive.codes >= 0], minlength=sensitive.values)
     return _entries(
         labels[known],
-        own[known],
+        codes[known],
         None,
         missing,
         whole,
@@ -150,11 +151,11 @@ def spectrum_of(labels: Array, sensitive: Sensitive, rows: Array | None = None) 
 
 
 def _entries(
-    own: Array, codes: Array, counts: Array | None, missing: Array, whole: Array, whole_missing: int, ground: Ground
+    owners: Array, codes: Array, counts: Array | None, missing: Array, whole: Array, whole_missing: int, ground: Ground
 ) -> Spectrum:
-    """Return the spectrum of entries in any order, those of the same group and value put together."""
+    """Return the spectrum of entries in any order. Entries of the same group and value are added up."""
     width = max(1, len(whole))
-    keys = own * width + codes
+    keys = owners * width + codes
     if counts is None:
         kinds, amounts = np.unique(keys, return_counts=True)
     else:

@@ -1,35 +1,33 @@
-"""What groups have of several demands, kept up to date while groups are merged."""
+"""How far groups satisfy several demands, kept up to date while groups are merged."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
+from shoal.arrays import Array
 from shoal.errors import DataError
 from shoal.privacy.demands import Demand, satisfied, spectra
 from shoal.privacy.spectrum import Spectrum
 
-Array = np.ndarray[Any, Any]
-
-# A gap is what is missing as a share of what is required; it counts as at least and at most this much.
+# Least and greatest gap that counts. A gap is the shortfall relative to what is required.
 GAP, WIDEST = 1e-9, 5.0
 
 
 class DemandTally:
-    """The spectra of groups, merged with them; it says which groups fall short, and what unions would lack.
+    """The spectra of groups: which groups fall short of a demand, and by how much unions would.
 
     Parameters
     ----------
     labels : int64[n]
-        0 .. m - 1 without a gap.
+        From 0 to m - 1 without gaps.
     demands : sequence of Demand
-        On attributes of the whole table; at least one.
+        At least one, on attributes of the whole table.
     rows : int64[n] or None
-        The records of the table that the labels are of; all of them if not given.
+        The records of the table that have these labels. None: all of them.
     also : callable or None
-        Takes labels, returns bool[m]: which groups lack something else, such as units.
+        Takes labels, returns bool[m]: which groups fall short in another way, such as having too few units.
     """
 
     def __init__(
@@ -42,16 +40,16 @@ class DemandTally:
         self.demands, self.also = demands, also
         self.local = local(demands)
         self.spectra = spectra(labels, demands, rows)
-        # Of local demands, only groups that changed are measured again.
+        # If all demands are local, only groups that changed are measured again.
         self.holds = satisfied(self.spectra, demands) if self.local else None
 
     def falls_short(self, labels: Array, means: Array) -> Array:
-        """Return bool[m]: which groups do not satisfy a demand, or lack something else."""
+        """Return bool[m]: which groups do not satisfy a demand, or fall short in another way."""
         holds = satisfied(self.spectra, self.demands, means) if self.holds is None else self.holds
         return ~holds if self.also is None else ~holds | self.also(labels)
 
     def gaps(self, first: Array, second: Array) -> Array | None:
-        """Return float64[p]: what unions of two groups lack, as a share of what is required; 0 where all holds."""
+        """Return float64[p]: the shortfall of unions of two groups, relative to what is required; 0 if none."""
         if not self.local:
             return None
         pairs = np.arange(len(first))
@@ -67,7 +65,7 @@ class DemandTally:
         return gaps
 
     def merge(self, target: Array) -> None:
-        """Make group g part of group target[g]."""
+        """Merge group g into group target[g]."""
         self.spectra = _each(self.spectra, lambda one: one.pooled(target))
         if self.holds is not None:
             changed = np.flatnonzero(np.bincount(target) > 1)
@@ -77,7 +75,7 @@ class DemandTally:
             self.holds = holds
 
     def refuse(self) -> None:
-        """Raise the demand that a single group of all records does not satisfy, if there is one."""
+        """Raise DataError if a single group of all records does not satisfy a demand."""
         for spectrum, demand in zip(self.spectra, self.demands, strict=True):
             measured = demand.model.measure(spectrum, np.zeros((1, 1)))
             if not demand.model.allows(measured)[0]:
@@ -89,11 +87,11 @@ class DemandTally:
 
 
 def local(demands: Sequence[Demand]) -> bool:
-    """Return whether what a group has depends on its own records only, and does not become less by merging."""
+    """Return whether all demands depend on the records of a group alone and survive merging."""
     return all(demand.model.monotone for demand in demands)
 
 
-def _each(found: Sequence[Spectrum], change: Callable[[Spectrum], Spectrum]) -> list[Spectrum]:
-    """Return the changed spectra, one object for demands on the same attribute."""
-    made = {id(spectrum): change(spectrum) for spectrum in {id(one): one for one in found}.values()}
-    return [made[id(spectrum)] for spectrum in found]
+def _each(by_demand: Sequence[Spectrum], change: Callable[[Spectrum], Spectrum]) -> list[Spectrum]:
+    """Return the changed spectra; demands on the same attribute share one."""
+    changed = {key: change(spectrum) for key, spectrum in {id(one): one for one in by_demand}.items()}
+    return [changed[id(spectrum)] for spectrum in by_demand]

@@ -13,7 +13,7 @@ from shoal.errors import DataError, DisclosureError
 from shoal.io import Source, read, write
 from shoal.io.files import checked_target, draft
 from shoal.plan import Plan
-from shoal.privacy.audit import Audit, audit, counted, require, verify
+from shoal.privacy.audit import Audit, audit, counted, require_privacy, verify
 from shoal.privacy.demands import demands_of
 from shoal.progress import Progress
 from shoal.release.groups.population import IN_MEMORY, people_of, table_of
@@ -147,12 +147,12 @@ def verify_file(source: str | PathLike[str] | Source, manifest: str | PathLike[s
     strata = [name for name in facts["quasi_identifiers"] if not any(name in block for block in blocks)]
     for block in blocks:
         names = _present(source, [*block, *strata])
-        require(audit(source.table, names, wanted), source.name)
+        require_privacy(audit(source.table, names, wanted), source.name)
     # With several blocks, k is not promised for all quasi-identifiers together.
     together = audit_of(
         source, facts["quasi_identifiers"], wanted if len(blocks) == 1 else None, Plan.of(**facts["plan"])
     )
-    require(together, source.name)
+    require_privacy(together, source.name)
     return together
 
 

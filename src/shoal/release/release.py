@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shoal.plan import Plan
-from shoal.privacy.audit import Audit, require
+from shoal.privacy.audit import Audit, require_privacy
 from shoal.progress import Progress
 from shoal.release.groups.blocks import Block
 from shoal.release.measures.losses import Losses
@@ -199,7 +199,7 @@ class Release:
 
         for block in self.blocks:
             names = [*block.columns, *self.plan.stratum]
-            require(audit_of(source, names, self.plan.k, self.plan, self.people), "The file")
+            require_privacy(audit_of(source, names, self.plan.k, self.plan, self.people), "The file")
 
     def __repr__(self) -> str:
         from shoal.release.report.demands import demand_in_words

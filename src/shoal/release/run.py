@@ -11,7 +11,7 @@ import numpy as np
 
 from shoal.errors import DisclosureError, DisclosureWarning, OptionError
 from shoal.plan import Plan
-from shoal.privacy.audit import Audit, audit, counted, require
+from shoal.privacy.audit import Audit, audit, counted, require_privacy
 from shoal.privacy.demands import demands_of
 from shoal.progress import Progress, part, throttled
 from shoal.release.groups.blocks import Block, joint
@@ -219,8 +219,8 @@ def _audited(result: Any, prepared: Prepared, blocks: list[Block], units: Array 
     if prepared.people is not None:
         together = replace(together, models=together.models + counted(table, prepared.people, names, plan, **how))
     if len(blocks) == 1:
-        require(together, "The release")
+        require_privacy(together, "The release")
     for block in blocks if len(blocks) > 1 else ():
         of_block = audit(table, [*block.columns, *strata], plan.k, units=units)
-        require(of_block, f"The release, in the block of {', '.join(block.columns)},")
+        require_privacy(of_block, f"The release, in the block of {', '.join(block.columns)},")
     return together

@@ -8,11 +8,13 @@ that fall short are merged with groups nearby afterwards. Demands are enforced b
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from shoal.arrays import Array, group_means
 from shoal.errors import DataError
 from shoal.partitioning.choice import choose
 from shoal.partitioning.door import threads
@@ -24,7 +26,6 @@ from shoal.plan import Plan
 from shoal.privacy.demands import Demand
 from shoal.progress import Progress, part, silent
 
-Array = np.ndarray[Any, Any]
 # Seconds that `auto` may take by default, because somebody is waiting, and additional seconds per row.
 AUTO_SECONDS, AUTO_SECONDS_PER_ROW = 10.0, 1e-4
 
@@ -61,6 +62,25 @@ def group(X: Array, plan: Plan, constraints: Constraints, report: Progress = sil
     constraints : Constraints
     report : callable
     """
+    with _compiling_beside(plan, constraints) as wait:
+        return _grouped(X, plan, constraints, wait, report)
+
+
+def _compiling_beside(plan: Plan, constraints: Constraints) -> AbstractContextManager[Callable[[], None]]:
+    """Have the search under rules compiled by another process, if it is needed and no cache has it yet."""
+    from shoal.kernels.rule_search import search
+    from shoal.partitioning.compiling import beside
+    from shoal.partitioning.enforcement import WAYS
+    from shoal.release.groups.rules import rules_of
+
+    rules = rules_of(constraints.demands) if constraints.demands and not constraints.together else None
+    if rules is None:
+        return nullcontext(lambda: None)
+    grown = plan.enforcement in ("best", "growth") and WAYS["growth"].fits(rules)
+    return beside(search, ["rule-moves", "rule-cuts", "rule-search"], ["rule-growth"] if grown else [])
+
+
+def _grouped(X: Array, plan: Plan, constraints: Constraints, wait: Callable[[], None], report: Progress) -> Array:
     strata = np.zeros(len(X), np.int64) if constraints.strata is None else constraints.strata
     labels = np.empty(len(X), np.int64)
     order = np.argsort(strata, kind="stable")
@@ -75,6 +95,7 @@ def group(X: Array, plan: Plan, constraints: Constraints, report: Progress = sil
         near = part(progress, 0.0, 0.5) if constraints.demands else progress
         groups = _one_stratum(X_stratum, shared, units, constraints.together, near)
         if constraints.demands:
+            wait()
             groups = _enforced(
                 X_stratum, groups, shared, constraints._replace(units=units), rows, part(progress, 0.5, 1.0)
             )
@@ -157,9 +178,7 @@ def _one_stratum(X: Array, plan: Plan, units: Array | None, together: bool, repo
         return _with_equals(X, _partition(X, plan, report), plan.k, None, together)
     # Group rows and merge groups with too few units, or group the means of units: whichever loses less.
     by_rows = _with_equals(X, _partition(X, plan, part(report, 0.0, 0.5)), plan.k, units, together)
-    sizes = np.bincount(units)
-    means = np.column_stack([np.bincount(units, column) / sizes for column in X.T])
-    whole = _partition(means, plan, part(report, 0.5, 1.0))[units]
+    whole = _partition(group_means(X, units), plan, part(report, 0.5, 1.0))[units]
     by_units = _with_equals(X, whole, plan.k, units, together)
     return by_rows if _error(X, by_rows) <= _error(X, by_units) else by_units
 
@@ -240,5 +259,5 @@ def merged(X: Array, labels: Array, falls_short: Callable[[Array], Array]) -> Ar
 
 
 def _error(X: Array, labels: Array) -> float:
-    sizes = np.bincount(labels)
-    return sum(float(((x - (np.bincount(labels, x) / sizes)[labels]) ** 2).sum()) for x in X.T)
+    means = group_means(X, labels)
+    return sum(float(((x - mean[labels]) ** 2).sum()) for x, mean in zip(X.T, means.T, strict=True))

@@ -1,0 +1,137 @@
+"""Where compiled kernels are kept between runs, and how long they are valid.
+
+Numba's own cache looks at the file of a kernel only, but a kernel contains the constants and the inlined code of other
+files too. Here a compiled kernel is valid as long as *no* source file of the package has changed: each file of the
+cache begins with a fingerprint of all of them. What is stale is overwritten in place, so that old versions do not pile
+up. There is one file for each kernel and signature and no index, so that processes that compile at the same time
+cannot mix up each other's files. The folder is the one that numba chooses: ``NUMBA_CACHE_DIR``, ``__pycache__``, or
+the user's cache folder where the package is read-only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pickle
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba.core.caching import FunctionCache, NullCache
+from numba.core.serialize import dumps
+
+SUFFIX = ".kernel"
+# What reading a missing or truncated file raises.
+UNREADABLE = (OSError, EOFError, pickle.UnpicklingError)
+
+
+@cache
+def fingerprint() -> str:
+    """Return a hash of the sources of all kernels."""
+    digest = hashlib.sha256()
+    for source in sorted(files(__package__).iterdir(), key=lambda file: file.name):
+        if source.name.endswith(".py"):
+            text = source.read_bytes()
+            digest.update(f"{source.name} {len(text)}\n".encode() + text)
+    return digest.hexdigest()
+
+
+def valid_header() -> str:
+    """Return what a valid file of the cache begins with."""
+    return f"{numba.__version__} {fingerprint()}"
+
+
+def cache_of(function: Callable[..., Any]) -> Any:
+    """Return the cache of a kernel, one that keeps nothing if no folder can be written to."""
+    try:
+        return _KernelCache(function)
+    except RuntimeError:
+        return NullCache()
+
+
+class _Files:
+    """The files of one kernel, one for each signature and processor."""
+
+    def __init__(self, folder: str, name: str) -> None:
+        self.folder, self.name = Path(folder), name
+        self.valid = valid_header()
+
+    def _path(self, key: tuple[Any, ...]) -> Path:
+        return self.folder / f"{self.name}.{hashlib.sha256(str(key).encode()).hexdigest()[:16]}{SUFFIX}"
+
+    def load(self, key: tuple[Any, ...]) -> Any:
+        """Return what was saved under `key`, None if there is nothing or it is stale."""
+        try:
+            with self._path(key).open("rb") as file:
+                # The rest may not even be readable by another version.
+                return pickle.load(file) if pickle.load(file) == self.valid else None
+        except UNREADABLE:
+            return None
+
+    def save(self, key: tuple[Any, ...], data: Any) -> None:
+        """Write a file and then give it its name, so that nobody reads half of it; a full disk is no reason to fail."""
+        with suppress(OSError):
+            file = tempfile.NamedTemporaryFile(dir=self.folder, suffix=".tmp", delete=False)  # noqa: SIM115
+            try:
+                with file:
+                    file.write(pickle.dumps(self.valid) + dumps(data))
+                os.replace(file.name, self._path(key))
+            except BaseException:
+                os.unlink(file.name)
+                raise
+
+    def any(self) -> bool:
+        """Return whether there is a valid file."""
+        return any(_header(path) == self.valid for path in self.folder.glob(f"{self.name}.*{SUFFIX}"))
+
+    def flush(self) -> None:
+        """Remove all files of the kernel."""
+        for path in self.folder.glob(f"{self.name}.*{SUFFIX}"):
+            path.unlink(missing_ok=True)
+
+
+class _KernelCache(FunctionCache):
+    """Numba's cache of a function, with files that are valid as long as no kernel changes."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        python = self._impl.filename_base.rpartition(".")[2]  # such as py311
+        name = f"{function.__module__}.{function.__qualname__}.{python}"
+        self.files = _Files(self.cache_path, name)
+        self._cache_file = self.files  # type: ignore[assignment]
+
+    def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
+        return sig, codegen.magic_tuple()
+
+
+def is_missing(kernel: Any) -> bool:
+    """Return whether a kernel could be cached, but is not, and was not compiled in this process either."""
+    kept = kernel._cache
+    return isinstance(kept, _KernelCache) and not kernel.signatures and not kept.files.any()
+
+
+def folder_of(kernel: Any) -> Path | None:
+    """Return the folder where a kernel is cached, None if there is none."""
+    path = kernel._cache.cache_path
+    return None if path is None else Path(path)
+
+
+def remove_stale(folder: Path) -> int:
+    """Remove what was compiled from other sources or is unreadable, and return the number of files removed."""
+    stale = [path for path in folder.glob(f"shoal.*{SUFFIX}") if _header(path) != valid_header()]
+    for path in stale:
+        path.unlink(missing_ok=True)
+    return len(stale)
+
+
+def _header(path: Path) -> str | None:
+    try:
+        with path.open("rb") as file:
+            return str(pickle.load(file))
+    except UNREADABLE:
+        return None

@@ -1,0 +1,207 @@
+"""Kernels that take long to compile, compiled side by side in other processes that share the cache.
+
+The search is one large kernel that is put together from smaller ones. Where the cache has it not yet, another process
+compiles some of its parts while this one compiles the others, so that a first run takes less time on two cores. The
+labels do not depend on it. A process ends with the one that started it, and whatever it does not manage is compiled
+here.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import numpy as np
+
+from shoal.kernels import kicks as _kicks
+from shoal.kernels import moves as _moves
+from shoal.kernels import rule_moves as _rule_moves
+from shoal.kernels import rule_search as _rule_search
+from shoal.kernels import rules as _rules
+from shoal.kernels import search_state as _state
+from shoal.kernels.cache import is_missing
+from shoal.kernels.jit import compile_for
+from shoal.partitioning.chains import new_state
+from shoal.partitioning.rule_growth import diverse_growth
+
+# The size of the example that tells the types of arguments.
+RECORDS, COLUMNS, K = 40, 3, 4
+# What a worker answers.
+DONE, FAILED = "done\n", "failed\n"
+
+
+def _example() -> tuple[_state.State, _rules.Rules, _rule_moves.Room]:
+    """Return a search of a few records under a rule."""
+    X = np.random.default_rng(0).normal(size=(RECORDS, COLUMNS))
+    labels = np.repeat(np.arange(RECORDS // K), K)
+    near, keys = np.zeros((RECORDS, 2), np.int32), np.zeros(RECORDS, np.uint64)
+    state = new_state(X, K, labels, near, keys, 0, width=2 * K, spare=2, remembered=1)
+    whole, real = np.zeros(1, np.int64), np.ones(1)
+    codes = np.zeros((1, RECORDS), np.int64)
+    rules = _rules.Rules(codes, whole + _rules.DISTINCT, real, real, whole + 1, whole, whole, real, whole, whole)
+    return state, rules, _rule_moves.room(rules, _rules.desk(rules, 2 * K), 2 * K, 2 * K, COLUMNS)
+
+
+def _compile_kicks() -> None:
+    s, whole = _example()[0], np.zeros(2 * K, np.int64)
+    compile_for(_kicks._regroup, s, whole, 1, K, whole, s.means)
+    compile_for(_moves.exchange, s, 0, 1, 0, 1)
+    compile_for(_moves._takers, s, 0, whole, 1, K, whole, whole, s.means)
+    compile_for(_moves.dissolve, s, 0, whole, whole)
+    compile_for(_kicks._free_groups, s, 1, whole, 1)
+    compile_for(_kicks._rotate, s, whole, 1)
+    for part in (_kicks._remember, _kicks._touch, _kicks._note_best, _state.undo):
+        compile_for(part, s)
+
+
+def _compile_moves() -> None:
+    s, whole, real = _example()[0], np.zeros(2 * K, np.int64), np.zeros(2 * K)
+    compile_for(_moves._cut_in_two, s, 0, whole, real, K)
+    compile_for(_moves._best_between, s, 0, 1, K, real, real, real)
+
+
+def _compile_search() -> None:
+    compile_for(_kicks.search, _example()[0], K, 1, 0.0, 0.0, 0.0, 1)
+
+
+def _compile_rule_moves() -> None:
+    s, rules, w = _example()
+    compile_for(_rule_moves.best_between, s, rules, 0, 1, K, w)
+
+
+def _compile_rule_cuts() -> None:
+    s, rules, w = _example()
+    compile_for(_rule_moves.cut_in_two, s, rules, 0, K, w)
+    compile_for(_rule_moves.takers, s, rules, 0, 1, w)
+
+
+def _compile_rule_search() -> None:
+    s, rules, w = _example()
+    compile_for(_rule_search.search, s, rules, K, w, 1, 1, 1)
+
+
+def _compile_rule_growth() -> None:
+    s, rules, _ = _example()
+    diverse_growth(s.X, K, rules)
+
+
+TASKS: dict[str, Callable[[], None]] = {
+    "kicks": _compile_kicks,
+    "moves": _compile_moves,
+    "search": _compile_search,
+    "rule-moves": _compile_rule_moves,
+    "rule-cuts": _compile_rule_cuts,
+    "rule-search": _compile_rule_search,
+    "rule-growth": _compile_rule_growth,
+}
+
+
+class Worker:
+    """A process that does tasks one after the other, and ends when it is told to or nobody is left to tell it.
+
+    Parameters
+    ----------
+    module : str
+        Reads names of tasks, one a line, and answers each with a line: whether it was done (see `serve`).
+    """
+
+    def __init__(self, module: str = __name__) -> None:
+        paths = os.pathsep.join(path for path in sys.path if path)
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-m", module],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "PYTHONPATH": paths},
+            text=True,
+            start_new_session=True,  # Ctrl-C is for the process that started it
+        )
+        self._input: Any = self._process.stdin
+        self._output: Any = self._process.stdout
+
+    def give(self, *tasks: str) -> None:
+        """Hand over tasks."""
+        with suppress(OSError):
+            self._input.write("".join(f"{task}\n" for task in tasks))
+            self._input.flush()
+
+    def answer(self) -> bool:
+        """Wait for the end of a task, and return whether it was done."""
+        return bool(self._output.readline() == DONE)
+
+    def end(self) -> None:
+        """End the process."""
+        self._process.kill()
+        with suppress(OSError):
+            self._process.communicate()
+
+
+@contextmanager
+def beside(kernel: Any, theirs: Sequence[str], ours: Sequence[str] = ()) -> Iterator[Callable[[], None]]:
+    """Have tasks done by another process if the cache lacks a kernel.
+
+    Parameters
+    ----------
+    kernel : kernel
+    theirs, ours : sequence of str
+        Tasks of the other process and of this one.
+
+    Yields
+    ------
+    callable
+        Does the tasks of this process and waits for the other one.
+    """
+    if not is_missing(kernel) or processors() < 2 or not sys.executable:
+        yield lambda: None
+        return
+    worker = Worker()
+
+    def wait() -> None:
+        for task in ours:
+            TASKS[task]()
+        for _ in theirs:
+            if not worker.answer():
+                return
+
+    try:
+        worker.give(*theirs)
+        yield wait
+    finally:
+        worker.end()
+
+
+def processors() -> int:
+    """Return how many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def serve(tasks: dict[str, Callable[[], None]]) -> None:
+    """Do tasks by the names that are read from standard input; end at once when it ends."""
+    from queue import SimpleQueue
+    from threading import Thread
+
+    names: SimpleQueue[str] = SimpleQueue()
+
+    def listen() -> None:
+        for line in sys.stdin:
+            names.put(line.strip())
+        os._exit(0)
+
+    Thread(target=listen, daemon=True).start()
+    while True:
+        try:
+            tasks[names.get()]()
+            sys.stdout.write(DONE)
+        except Exception:
+            sys.stdout.write(FAILED)
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    serve(TASKS)

@@ -1,0 +1,92 @@
+"""Parts of the search are compiled by other processes, which leave nothing behind and change no result."""
+
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+from shoal.kernels import kicks, rule_search
+from shoal.kernels.jit import told_of_compiling
+from shoal.partitioning import compiling
+
+LEFT_ALONE = """
+import os
+from shoal.partitioning.compiling import Worker
+
+print(Worker()._process.pid, flush=True)
+os._exit(1)
+"""
+
+
+def gone(pid):
+    for _ in range(100):
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.05)
+    return False
+
+
+@pytest.fixture
+def missing(monkeypatch):
+    """Take every kernel for one that is not in the cache, and the machine for one of two processors."""
+    monkeypatch.setattr(compiling, "is_missing", lambda kernel: True)
+    monkeypatch.setattr(compiling, "processors", lambda: 2)
+
+
+def test_the_tasks_compile_what_runs_need():
+    """A whole search in the cache is all that its task asks for: the parts have the types of the whole."""
+    for task in compiling.TASKS.values():
+        task()
+    compiled = []
+    with told_of_compiling(lambda: compiled.append(1)):
+        for task in compiling.TASKS.values():
+            task()
+    assert not compiled
+    for kernel in (kicks.search, rule_search.search, kicks._regroup):
+        assert len(kernel.signatures) == 1
+
+
+def test_tasks_are_done_by_another_process_that_ends(missing, monkeypatch):
+    pids, popen = [], subprocess.Popen
+
+    def started(*args, **kwargs):
+        process = popen(*args, **kwargs)
+        pids.append(process.pid)
+        return process
+
+    done = []
+    monkeypatch.setattr(subprocess, "Popen", started)
+    monkeypatch.setitem(compiling.TASKS, "moves", lambda: done.append("moves"))
+    with compiling.beside(kicks.search, ["kicks"], ["moves"]) as wait:
+        wait()
+    assert done == ["moves"]
+    assert len(pids) == 1
+    assert gone(pids[0])
+
+
+def test_a_process_that_dies_is_not_waited_for(missing, monkeypatch):
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    with compiling.beside(kicks.search, ["kicks", "moves"]) as wait:
+        wait()
+
+
+@pytest.mark.parametrize("change", ["cached", "one processor", "no interpreter"])
+def test_no_process_is_started_where_none_is_of_use(missing, monkeypatch, change):
+    if change == "cached":
+        monkeypatch.setattr(compiling, "is_missing", lambda kernel: False)
+    elif change == "one processor":
+        monkeypatch.setattr(compiling, "processors", lambda: 1)
+    else:
+        monkeypatch.setattr(sys, "executable", "")
+    monkeypatch.setattr(compiling, "Worker", None)
+    with compiling.beside(kicks.search, ["kicks"], ["moves"]) as wait:
+        wait()
+
+
+def test_a_process_ends_with_the_one_that_started_it():
+    done = subprocess.run([sys.executable, "-c", LEFT_ALONE], capture_output=True, text=True, check=False)
+    assert gone(int(done.stdout))
