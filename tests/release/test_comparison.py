@@ -159,7 +159,7 @@ def test_what_a_form_cannot_do_is_said_in_its_trial():
     assert cells == Trial("fixed cells", 4, "fixed cells", error=cells.error, form="strongly-safe")
     assert "The cells of the integer column 'pay' must be given" in cells.error
     (cells,) = compare_methods(doubled(), Plan.of(**PLAN.job(), blocks="each"), ["mdav"], [4], forms=["strongly-safe"])
-    assert "'blocks' of a plan has no place" in cells.error
+    assert "'blocks' of a plan must not be given" in cells.error
 
 
 def test_unknown_forms_are_refused():
