@@ -228,7 +228,7 @@ def _markup(text: str) -> str:
 
 
 MODELS_HEAD = """\
-# Models of privacy
+# Privacy models
 
 <!-- Written by docs/reference.py. Do not edit: change the models or their docstrings. -->
 
@@ -243,7 +243,7 @@ it: then merging always helps.
 
 
 def models_page() -> str:
-    """Return the page of models of privacy."""
+    """Return the page of privacy models."""
     from shoal.privacy.models import MODELS, written
 
     rows = [
