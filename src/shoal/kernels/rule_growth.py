@@ -11,7 +11,7 @@ import numpy as np
 
 from shoal.kernels.growth import mean_present
 from shoal.kernels.index import PRESENT, take_out
-from shoal.kernels.jit import inner, kernel
+from shoal.kernels.jit import inlined, inner, kernel
 from shoal.kernels.rules import ALPHA, DISTINCT, ENTROPY, NOBODY, RECURSIVE, changed, gap, gather
 from shoal.kernels.search import furthest, into_order, search_near
 from shoal.kernels.sums import square_distance
@@ -162,7 +162,7 @@ def _scarce(rules, left, remaining):  # type: ignore[no-untyped-def]
     return np.int64(value) if left[value] * wanted >= remaining else np.int64(NOBODY)
 
 
-@inner
+@inlined
 def _choose(X, rules, ids, count, value, k, way, members, values, trial, used, room):  # type: ignore[no-untyped-def]
     """Choose `members` among the records `ids`, nearest to the first one first; return their number and what is missed.
 
