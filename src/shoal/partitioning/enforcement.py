@@ -22,6 +22,7 @@ from shoal.partitioning.pool import numbered, squared_error
 from shoal.partitioning.registry import find
 from shoal.partitioning.repair import repair
 from shoal.partitioning.requirements import Requirements
+from shoal.partitioning.rule_search import KICKS
 from shoal.partitioning.rule_search import search as _search
 from shoal.progress import Progress, part, silent
 
@@ -85,6 +86,7 @@ def enforce(
     way: str = "best",
     labels: Array | None = None,
     search: bool = True,
+    kicks: int | None = None,
     rng: np.random.Generator,
     time_limit: float | None = None,
     n_jobs: int = 1,
@@ -103,6 +105,8 @@ def enforce(
         Of a method that knows nothing of the demands, to be repaired; MDAV or the like if not given.
     search : bool
         Whether a local search follows.
+    kicks : int or None
+        For each group, of the last search.
     rng : Generator
     time_limit : float or None
         Seconds, which bound the local search only; it makes a number of steps if not said.
@@ -136,7 +140,8 @@ def enforce(
     best = min(made, key=lambda one: one[0])[1]
     if rules is not None:
         told = part(report, 0.5, 1.0)
-        best = _search(X, k, best, rules, rng=rng, time_limit=_left(until), n_jobs=n_jobs, report=told)
+        each = KICKS if kicks is None else kicks
+        best = _search(X, k, best, rules, rng=rng, kicks=each, time_limit=_left(until), n_jobs=n_jobs, report=told)
     report(1.0)
     return numbered(best)
 

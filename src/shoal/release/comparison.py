@@ -262,7 +262,7 @@ def _warm_up(coordinates: Coordinates, plan: Plan, constraints: Constraints) -> 
     """Run a method on a few records, so that its kernels are there when time is taken."""
     X = coordinates.together()
     n, d = X.shape
-    chosen = settled(plan, n, d, constraints)[0]
+    chosen = settled(plan, n, d, constraints).plan
     method, options = chosen.method, chosen.options
     few = np.ascontiguousarray(X[: max(4 * plan.k, 30)])
     if method == "exact":

@@ -139,7 +139,7 @@ class Prepared:
         for own in sets:
             n, d = coordinates.together(own).shape
             resolve(self.plan.method, self.plan.options, self.plan.refine, self.plan.time_limit, (n, d), self.plan.k)
-            chosen, why = settled(self.plan, n, d, self.constraints, len(sets))
+            chosen, why, _ = settled(self.plan, n, d, self.constraints, len(sets))
             found.append((tuple(own), method_in_words(chosen), why))
         return found
 

@@ -39,9 +39,9 @@ def partitioned(
         X = coordinates.together(own)
         told = part(report, at / len(sets), (at + 1) / len(sets))
         n, d = X.shape
-        chosen, why = settled(plan, n, d, constraints, len(sets))
+        chosen, why, kicks = settled(plan, n, d, constraints, len(sets))
         columns = tuple(name for attribute in attributes if attribute.name in own for name in attribute.columns)
-        labels = group(X, chosen, constraints, told)
+        labels = group(X, chosen, constraints, told, kicks)
         # Mending groups afterwards, for units, equal records and models of privacy, does not keep an optimum.
         free = constraints.units is None and not constraints.together and not constraints.demands
         optimal = find(chosen.method).optimal and free
