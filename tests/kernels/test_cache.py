@@ -85,8 +85,13 @@ def test_stale_files_are_removed(tmp_path):
     files.valid = "older"
     files.save(("stale",), 2)
     (tmp_path / "shoal.kernels.broken.py311.0.kernel").write_bytes(b"")
+    for name, written in (("shoal.abandoned.tmp", 0), ("shoal.fresh.tmp", None)):
+        (tmp_path / name).touch()
+        if written is not None:
+            os.utime(tmp_path / name, (written, written))
     (tmp_path / "other.txt").touch()
-    assert cache.remove_stale(tmp_path) == 2
+    assert cache.remove_stale(tmp_path) == 3
     files.valid = cache.valid_header()
     assert files.load(("kept",)) == 1
-    assert len(list(tmp_path.iterdir())) == 2
+    assert {path.name for path in tmp_path.iterdir()} >= {"shoal.fresh.tmp", "other.txt"}
+    assert len(list(tmp_path.iterdir())) == 3

@@ -10,6 +10,7 @@ import pytest
 from shoal.kernels import kicks, rule_search
 from shoal.kernels.jit import told_of_compiling
 from shoal.partitioning import compiling
+from shoal.partitioning.compiling import Worker
 
 LEFT_ALONE = """
 import os
@@ -46,7 +47,7 @@ def test_the_tasks_compile_what_runs_need():
         for task in compiling.TASKS.values():
             task()
     assert not compiled
-    for kernel in (kicks.search, rule_search.search, kicks._regroup):
+    for kernel in (kicks.search, rule_search.search, kicks._regroup, rule_search._exchange, rule_search._remake):
         assert len(kernel.signatures) == 1
 
 
@@ -69,19 +70,30 @@ def test_tasks_are_done_by_another_process_that_ends(missing, monkeypatch):
 
 
 def test_a_process_that_dies_is_not_waited_for(missing, monkeypatch):
-    monkeypatch.setattr(sys, "executable", "/bin/false")
+    monkeypatch.setattr(compiling, "Worker", lambda: Worker("shoal.errors"))  # ends at once
     with compiling.beside(kicks.search, ["kicks", "moves"]) as wait:
         wait()
 
 
-@pytest.mark.parametrize("change", ["cached", "one processor", "no interpreter"])
+def test_a_process_that_cannot_be_started_is_done_without(missing, monkeypatch):
+    def fails(*args, **kwargs):
+        raise OSError("no more processes")
+
+    monkeypatch.setattr(subprocess, "Popen", fails)
+    with compiling.beside(kicks.search, ["kicks"], ["moves"]) as wait:
+        wait()
+
+
+@pytest.mark.parametrize("change", ["cached", "one processor", "no interpreter", "embedded", "worker"])
 def test_no_process_is_started_where_none_is_of_use(missing, monkeypatch, change):
     if change == "cached":
         monkeypatch.setattr(compiling, "is_missing", lambda kernel: False)
     elif change == "one processor":
         monkeypatch.setattr(compiling, "processors", lambda: 1)
+    elif change == "worker":
+        monkeypatch.setenv(compiling.WORKER, "1")
     else:
-        monkeypatch.setattr(sys, "executable", "")
+        monkeypatch.setattr(sys, "executable", "" if change == "no interpreter" else "/opt/program")
     monkeypatch.setattr(compiling, "Worker", None)
     with compiling.beside(kicks.search, ["kicks"], ["moves"]) as wait:
         wait()

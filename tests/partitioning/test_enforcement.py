@@ -247,6 +247,19 @@ def test_growth_with_nothing_to_look_after_is_mdav():
     assert error(X, grown) == pytest.approx(error(X, np.asarray(mdav(X, 4))), rel=0.02)
 
 
+@pytest.mark.parametrize("grown", [rule_growth.k_first, rule_growth.diverse_growth])
+@pytest.mark.parametrize("seed", range(8))
+def test_growth_without_an_index_is_the_same(grown, seed, monkeypatch):
+    rng = seeded(seed)
+    n, k = int(rng.integers(20, 400)), int(rng.integers(2, 7))
+    X = np.round(rng.normal(size=(n, 2)), seed % 3)  # ties and equal records
+    codes = np.where(rng.random(n) < 0.4, 0, rng.integers(-1, 5, n))
+    rules = rules_of([Demand(model("distinct-diversity l=3"), Sensitive("disease", codes, 5))])
+    plainly = grown(X, k, rules)
+    monkeypatch.setattr(rule_growth, "SMALL_TABLE", 0)
+    assert plainly.tolist() == grown(X, k, rules).tolist()
+
+
 # --- merging ---
 
 

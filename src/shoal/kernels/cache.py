@@ -14,6 +14,7 @@ import hashlib
 import os
 import pickle
 import tempfile
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
@@ -25,7 +26,9 @@ import numba
 from numba.core.caching import FunctionCache, NullCache
 from numba.core.serialize import dumps
 
-SUFFIX = ".kernel"
+PREFIX, SUFFIX, UNFINISHED = "shoal.", ".kernel", ".tmp"
+# Seconds after which nobody finishes a file any more.
+ABANDONED = 3600.0
 # What reading a missing or truncated file raises.
 UNREADABLE = (OSError, EOFError, pickle.UnpicklingError)
 
@@ -76,7 +79,7 @@ class _Files:
     def save(self, key: tuple[Any, ...], data: Any) -> None:
         """Write a file and then give it its name, so that nobody reads half of it; a full disk is no reason to fail."""
         with suppress(OSError):
-            file = tempfile.NamedTemporaryFile(dir=self.folder, suffix=".tmp", delete=False)  # noqa: SIM115
+            file = tempfile.NamedTemporaryFile(dir=self.folder, prefix=PREFIX, suffix=UNFINISHED, delete=False)  # noqa: SIM115
             try:
                 with file:
                     file.write(pickle.dumps(self.valid) + dumps(data))
@@ -122,11 +125,20 @@ def folder_of(kernel: Any) -> Path | None:
 
 
 def remove_stale(folder: Path) -> int:
-    """Remove what was compiled from other sources or is unreadable, and return the number of files removed."""
-    stale = [path for path in folder.glob(f"shoal.*{SUFFIX}") if _header(path) != valid_header()]
+    """Remove what was compiled from other sources, is unreadable or unfinished; return the number of files removed."""
+    stale = [path for path in folder.glob(f"{PREFIX}*{SUFFIX}") if _header(path) != valid_header()]
+    stale += [path for path in folder.glob(f"{PREFIX}*{UNFINISHED}") if _age(path) > ABANDONED]
     for path in stale:
         path.unlink(missing_ok=True)
     return len(stale)
+
+
+def _age(path: Path) -> float:
+    """Return the seconds since a file was written to, 0 if it is gone."""
+    try:
+        return time.time() - path.stat().st_mtime
+    except OSError:
+        return 0.0
 
 
 def _header(path: Path) -> str | None:

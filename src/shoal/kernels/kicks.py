@@ -64,8 +64,8 @@ def _regroup(s, chosen, count, k, pool, mean):  # type: ignore[no-untyped-def]
         for p in range(s.sizes[chosen[t]]):
             pool[left] = s.members[chosen[t], p]
             left += 1
-    wish = draw(s.random)
-    wanted = count - (wish < 0.15) + (wish > 0.85)
+    chance = draw(s.random)
+    wanted = count - (chance < 0.15) + (chance > 0.85)
     wanted = min(max(wanted, (left + 2 * k - 2) // (2 * k - 1)), left // k)
     for t in range(count):
         save(s, chosen[t])

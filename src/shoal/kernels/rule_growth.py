@@ -11,7 +11,7 @@ import numpy as np
 
 from shoal.kernels.growth import mean_present
 from shoal.kernels.index import PRESENT, take_out
-from shoal.kernels.jit import inner, kernel
+from shoal.kernels.jit import inlined, inner, kernel
 from shoal.kernels.rules import ALPHA, DISTINCT, ENTROPY, NOBODY, RECURSIVE, changed, gap, gather
 from shoal.kernels.search import furthest, into_order, search_near
 from shoal.kernels.sums import square_distance
@@ -162,6 +162,55 @@ def _scarce(rules, left, remaining):  # type: ignore[no-untyped-def]
     return np.int64(value) if left[value] * wanted >= remaining else np.int64(NOBODY)
 
 
+@inlined
+def _choose(X, rules, ids, count, value, k, way, members, values, trial, used, room):  # type: ignore[no-untyped-def]
+    """Choose `members` among the records `ids`, nearest to the first one first; return their number and what is missed.
+
+    The nearest one with `value` (NOBODY: none) is preferred. If something is missed, they are the first k of `ids`.
+    """
+    if value != NOBODY and rules.codes[0, ids[0]] != value:
+        for p in range(1, count):
+            if rules.codes[0, ids[p]] == value:
+                i = ids[p]
+                for q in range(p, 1, -1):
+                    ids[q] = ids[q - 1]
+                ids[1] = i
+                break
+    if way == SWAPPING:
+        size, missed = _swap_in(rules, ids, count, k, members, values, trial, room)
+    else:
+        size, missed = _add_cheaply(X, rules, ids, count, k, members, used, trial, room)
+    if missed > 0.0:
+        size = k  # repaired later
+        for p in range(k):
+            members[p] = ids[p]
+    return size, missed
+
+
+@kernel
+def choose_members(X, rules, ids, left, remaining, k, way, room):  # type: ignore[no-untyped-def]
+    """Return a group around the first of `ids`, which are in order of their distance to it, and what it misses.
+
+    Parameters
+    ----------
+    X : float64[n, d]
+    rules : Rules
+    ids : int64[m]
+        Overwritten.
+    left : int64[v]
+        How many unassigned records have each value of the first demand.
+    remaining, k, way : int
+        How many records are unassigned in all; the least size of a group; see above.
+    room : Desk
+    """
+    count = ids.shape[0]
+    members, trial = np.empty(count + 1, np.int64), np.empty(count + 2, np.int64)
+    values, used = np.empty((rules.kinds.shape[0], count + 1), np.int64), np.empty(count, np.bool_)
+    value = _scarce(rules, left, remaining)
+    size, missed = _choose(X, rules, ids, count, value, k, way, members, values, trial, used, room)
+    return members[:size], missed
+
+
 @kernel
 def grow_under_rules(points, rules, labels, groups, left, k, way, steps, room):  # type: ignore[no-untyped-def]
     """Grow groups while at least 2k records are left, at most `steps`; return how many groups there are.
@@ -202,26 +251,10 @@ def grow_under_rules(points, rules, labels, groups, left, k, way, steps, room): 
             into_order(dist[1:], ids[1:], count - 1)
             count = min(count, m)
             ids[0] = seed
-            if value != NOBODY and rules.codes[0, seed] != value:
-                # The nearest one with the value that is left too often comes first.
-                for p in range(1, count):
-                    if rules.codes[0, ids[p]] == value:
-                        i = ids[p]
-                        for q in range(p, 1, -1):
-                            ids[q] = ids[q - 1]
-                        ids[1] = i
-                        break
-            if way == SWAPPING:
-                size, missed = _swap_in(rules, ids, count, k, members, values, trial, room)
-            else:
-                size, missed = _add_cheaply(points.X, rules, ids, count, k, members, used, trial, room)
+            size, missed = _choose(points.X, rules, ids, count, value, k, way, members, values, trial, used, room)
             if missed == 0.0 or m >= min(points.state[PRESENT], widest - 1):
                 break
             m = min(4 * m, points.state[PRESENT], widest - 1)
-        if missed > 0.0:
-            size = k  # repaired later
-            for p in range(k):
-                members[p] = ids[p]
         for p in range(size):
             i = members[p]
             take_out(points, i)

@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,8 @@ from shoal.partitioning.rule_growth import diverse_growth
 
 # The size of the example that tells the types of arguments.
 RECORDS, COLUMNS, K = 40, 3, 4
+# Is set in the environment of a worker, which starts none itself.
+WORKER = "SHOAL_WORKER"
 # What a worker answers.
 DONE, FAILED = "done\n", "failed\n"
 
@@ -79,6 +82,14 @@ def _compile_rule_cuts() -> None:
     compile_for(_rule_moves.takers, s, rules, 0, 1, w)
 
 
+def _compile_rule_kicks() -> None:
+    s, rules, w = _example()
+    compile_for(_rule_search._exchange, s, rules, s.labels[0], w, 1)
+    compile_for(_rule_search._remake, s, s.labels[0], w, 1)
+    compile_for(_moves.dissolve, s, s.labels[0], w.found, w.takers)
+    compile_for(_state.undo, s)
+
+
 def _compile_rule_search() -> None:
     s, rules, w = _example()
     compile_for(_rule_search.search, s, rules, K, w, 1, 1, 1)
@@ -95,6 +106,7 @@ TASKS: dict[str, Callable[[], None]] = {
     "search": _compile_search,
     "rule-moves": _compile_rule_moves,
     "rule-cuts": _compile_rule_cuts,
+    "rule-kicks": _compile_rule_kicks,
     "rule-search": _compile_rule_search,
     "rule-growth": _compile_rule_growth,
 }
@@ -116,7 +128,7 @@ class Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env={**os.environ, "PYTHONPATH": paths},
+            env={**os.environ, "PYTHONPATH": paths, WORKER: "1"},
             text=True,
             start_new_session=True,  # Ctrl-C is for the process that started it
         )
@@ -155,10 +167,10 @@ def beside(kernel: Any, theirs: Sequence[str], ours: Sequence[str] = ()) -> Iter
     callable
         Does the tasks of this process and waits for the other one.
     """
-    if not is_missing(kernel) or processors() < 2 or not sys.executable:
+    worker = _worker() if is_missing(kernel) else None
+    if worker is None:
         yield lambda: None
         return
-    worker = Worker()
 
     def wait() -> None:
         for task in ours:
@@ -172,6 +184,21 @@ def beside(kernel: Any, theirs: Sequence[str], ours: Sequence[str] = ()) -> Iter
         yield wait
     finally:
         worker.end()
+
+
+def _worker() -> Worker | None:
+    """Return another process, None where there can or should be none."""
+    from multiprocessing import parent_process
+
+    if processors() < 2 or WORKER in os.environ or parent_process() is not None:
+        return None
+    # The executable of an interpreter that is part of another program is that program.
+    if not Path(sys.executable or "").name.lower().startswith(("python", "pypy")):
+        return None
+    try:
+        return Worker()
+    except OSError:
+        return None
 
 
 def processors() -> int:

@@ -23,6 +23,7 @@ from shoal.partitioning.pool import numbered, squared_error
 from shoal.partitioning.registry import find
 from shoal.partitioning.repair import repair
 from shoal.partitioning.requirements import Requirements
+from shoal.partitioning.rule_search import KICKS
 from shoal.partitioning.rule_search import search as _search
 from shoal.progress import Progress, part, silent
 
@@ -86,6 +87,7 @@ def enforce(
     way: str = "best",
     labels: Array | None = None,
     search: bool = True,
+    kicks: int | None = None,
     rng: np.random.Generator,
     time_limit: float | None = None,
     n_jobs: int = 1,
@@ -104,6 +106,8 @@ def enforce(
         A partition to repair, made without regard to the requirements. None: that of a quick method.
     search : bool
         Whether a local search follows.
+    kicks : int or None
+        For each group, of the last search.
     rng : Generator
     time_limit : float or None
         Seconds for the local search. None: it ends after a number of steps.
@@ -142,7 +146,10 @@ def enforce(
     best = min(candidates, key=lambda one: one[0])[1]
     if rules is not None:
         report_part = part(report, 0.5, 1.0)
-        best = _search(X, k, best, rules, rng=rng, time_limit=_left(until), n_jobs=n_jobs, report=report_part)
+        steps = KICKS if kicks is None else kicks
+        best = _search(
+            X, k, best, rules, rng=rng, kicks=steps, time_limit=_left(until), n_jobs=n_jobs, report=report_part
+        )
     report(1.0)
     return numbered(best)
 

@@ -17,7 +17,7 @@ from shoal.kernels import rule_growth as _growth
 from shoal.kernels import rules as _rules
 from shoal.kernels.rules import Rules
 from shoal.partitioning.merging import merge
-from shoal.partitioning.pool import Pool, members, nearest_each
+from shoal.partitioning.pool import SMALL_TABLE, Pool, mean_of, members, nearest_each, square_distances
 from shoal.progress import Progress, silent
 
 CLOSENESS = (_rules.EQUAL, _rules.LINE, _rules.TREE)
@@ -53,21 +53,64 @@ def diverse_growth(X: Array, k: int, rules: Rules, *, report: Progress = silent)
 
 
 def _grown(X: Array, k: int, rules: Rules, way: int, report: Progress) -> Array:
-    n = len(X)
-    pool, labels, groups = Pool(X, means=True), np.full(n, -1, np.int64), 0
-    left = np.bincount(rules.codes[0][rules.codes[0] >= 0], minlength=1)
-    room = _rules.desk(rules, n)
-    while pool.count >= 2 * k:
-        steps = max(1, n // (CALLS * k))
-        groups = int(_growth.grow_under_rules(pool.points, rules, labels, groups, left, k, way, steps, room))
-        pool.tidy()
-        report(1 - pool.count / n)
-    rows = pool.rows()
+    grow = _grow_plainly if len(X) <= SMALL_TABLE else _grow
+    labels = grow(X, k, rules, way, report)
+    rows, groups = np.flatnonzero(labels < 0), int(labels.max()) + 1
     if len(rows) >= k or groups == 0:
         labels[rows] = groups
     elif len(rows):
         labels[rows] = _nearest_groups(X, labels, rows)
     return labels
+
+
+def _grow(X: Array, k: int, rules: Rules, way: int, report: Progress) -> Array:
+    """Return labels of groups that are grown while there are at least 2k records, -1 for those that are left."""
+    n = len(X)
+    pool, labels, groups = Pool(X, means=True), np.full(n, -1, np.int64), 0
+    left, room = _frequencies(rules), _rules.desk(rules, n)
+    while pool.count >= 2 * k:
+        groups = int(_growth.grow_under_rules(pool.points, rules, labels, groups, left, k, way, _steps(n, k), room))
+        pool.tidy()
+        report(1 - pool.count / n)
+    return labels
+
+
+def _grow_plainly(X: Array, k: int, rules: Rules, way: int, report: Progress) -> Array:
+    """Do as `_grow` does, without an index, which would take seconds to compile."""
+    n = len(X)
+    rows, labels, groups, seed = np.arange(n), np.full(n, -1, np.int64), 0, -1
+    left, room = _frequencies(rules), _rules.desk(rules, n)
+    while len(rows) >= 2 * k:
+        # Every other seed of a call is the record furthest from the one before.
+        opposite = groups % _steps(n, k) % 2 == 1
+        seed = int(rows[square_distances(X[rows], X[seed] if opposite else mean_of(X[rows])).argmax()])
+        others = rows[rows != seed]
+        near = others[np.argsort(square_distances(X[others], X[seed]), kind="stable")]
+        most = min(len(rows), n - 1, _growth.MANY * k + 63)
+        m = min(len(rows), _growth.FEW * k + 16)
+        while True:
+            ids = np.concatenate(([seed], near[: m - 1]))
+            chosen, missed = _growth.choose_members(X, rules, ids, left, len(rows), k, way, room)
+            if missed == 0 or m >= most:
+                break
+            m = min(4 * m, most)
+        labels[chosen] = groups
+        groups += 1
+        values = rules.codes[0, chosen]
+        left -= np.bincount(values[values >= 0], minlength=len(left))
+        rows = rows[labels[rows] < 0]
+        report(1 - len(rows) / n)
+    return labels
+
+
+def _frequencies(rules: Rules) -> Array:
+    """Return how many records have each value of the first demand."""
+    return np.bincount(rules.codes[0][rules.codes[0] >= 0], minlength=1)
+
+
+def _steps(n: int, k: int) -> int:
+    """Return how many groups are grown between two reports of progress."""
+    return max(1, n // (CALLS * k))
 
 
 def _nearest_groups(X: Array, labels: Array, rows: Array) -> Array:

@@ -260,7 +260,7 @@ def _warm_up(coordinates: Coordinates, plan: Plan, constraints: Constraints) -> 
     """Run a method on a few records, so that its kernels are compiled before it is timed."""
     X = coordinates.together()
     n, d = X.shape
-    chosen = settled(plan, n, d, constraints)[0]
+    chosen = settled(plan, n, d, constraints).plan
     method, options = chosen.method, chosen.options
     few = np.ascontiguousarray(X[: max(4 * plan.k, 30)])
     if method == "exact":

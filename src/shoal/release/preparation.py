@@ -138,7 +138,7 @@ class Prepared:
         for names in sets:
             n, d = coordinates.together(names).shape
             resolve(self.plan.method, self.plan.options, self.plan.refine, self.plan.time_limit, (n, d), self.plan.k)
-            chosen, why = settled(self.plan, n, d, self.constraints, len(sets))
+            chosen, why, _ = settled(self.plan, n, d, self.constraints, len(sets))
             methods.append((tuple(names), method_in_words(chosen), why))
         return methods
 

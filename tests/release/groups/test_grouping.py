@@ -11,9 +11,12 @@ from invariants import check_partition, same_groups
 from shoal import Plan
 from shoal.errors import DataError
 from shoal.partitioning.choice import choose
+from shoal.privacy.demands import Demand
+from shoal.privacy.models import model
 from shoal.progress import throttled
 from shoal.release.groups import grouping
 from shoal.release.groups.grouping import Constraints, group, merged, method_in_words, settled
+from shoal.tables.sensitive import Sensitive
 
 
 def plan_of(k=3, **fields):
@@ -153,11 +156,24 @@ def test_progress_over_strata_and_units():
 
 
 def test_the_method_is_settled_and_said():
-    assert settled(plan_of(), 100, 3, Constraints()) == (plan_of(), "the plan asks for it")
+    assert settled(plan_of(), 100, 3, Constraints()) == (plan_of(), "the plan asks for it", None)
     assert method_in_words(plan_of(refine="moves", options={"a": 1})) == "mdav (a=1), then moves"
-    chosen, why = settled(Plan.of(), 1000, 3, Constraints())
+    chosen, why, _ = settled(Plan.of(), 1000, 3, Constraints())
     assert chosen.method in {one.name for one in shoal.methods()}
     assert why
+
+
+def test_a_search_under_models_starts_from_a_quick_method():
+    ill = Demand(model("distinct-diversity l=2"), Sensitive("ill", np.arange(1000) % 3, 3))
+    assert settled(Plan.of(), 1000, 3, Constraints()).plan.method == "anytime"
+    chosen, _, kicks = settled(Plan.of(), 1000, 3, Constraints(demands=(ill,)))
+    assert (chosen.method, chosen.enforcement, kicks) == ("mdav", "best", grouping.ONLY_KICKS)
+    for other in (
+        settled(Plan.of(time_limit=60), 1000, 3, Constraints(demands=(ill,))),
+        settled(Plan.of(enforcement="repair", l=2, sensitive_attributes=["ill"]), 1000, 3, Constraints(demands=(ill,))),
+        settled(Plan.of(), 1000, 3, Constraints(together=True, demands=(ill,))),
+    ):
+        assert (other.plan.method, other.kicks) == ("anytime", None)
 
 
 def test_the_method_that_is_said_is_the_one_that_is_run(monkeypatch):
@@ -210,7 +226,7 @@ def test_auto_leaves_its_steps_a_way_and_a_seed_to_every_stratum(calls):
     X, strata = np.random.default_rng(0).normal(size=(1000, 2)), np.repeat([0, 1], [600, 400])
     for limit in (None, 30.0):
         calls.clear()
-        chosen, why = settled(Plan.of(time_limit=limit), 1000, 2, Constraints(strata))
+        chosen, why, _ = settled(Plan.of(time_limit=limit), 1000, 2, Constraints(strata))
         assert (chosen.method, chosen.random_state, chosen.time_limit) == ("anytime", 0, limit)
         assert "steps" in why
         group(X, chosen, Constraints(strata))

@@ -38,9 +38,9 @@ def partitioned(
         X = coordinates.together(names)
         progress = part(report, at / len(sets), (at + 1) / len(sets))
         n, d = X.shape
-        chosen, why = settled(plan, n, d, constraints, len(sets))
+        chosen, why, kicks = settled(plan, n, d, constraints, len(sets))
         columns = tuple(name for attribute in attributes if attribute.name in names for name in attribute.columns)
-        labels = group(X, chosen, constraints, progress)
+        labels = group(X, chosen, constraints, progress, kicks)
         # Changing groups afterwards, for units, equal records or privacy models, does not preserve an optimum.
         free = constraints.units is None and not constraints.together and not constraints.demands
         optimal = find(chosen.method).optimal and free

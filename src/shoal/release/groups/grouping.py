@@ -16,7 +16,7 @@ import numpy as np
 
 from shoal.arrays import Array, group_means
 from shoal.errors import DataError
-from shoal.partitioning.choice import choose
+from shoal.partitioning.choice import DEFAULT_SECONDS, choose, quick_start
 from shoal.partitioning.door import threads
 from shoal.partitioning.merging import Nearest, merge
 from shoal.partitioning.pool import numbered
@@ -28,6 +28,8 @@ from shoal.progress import Progress, part, silent
 
 # Seconds that `auto` may take by default, because somebody is waiting, and additional seconds per row.
 AUTO_SECONDS, AUTO_SECONDS_PER_ROW = 10.0, 1e-4
+# Kicks for each group, if the search under models is the only one.
+ONLY_KICKS = 300
 
 
 class Constraints(NamedTuple):
@@ -51,7 +53,24 @@ class Constraints(NamedTuple):
     demands: tuple[Demand, ...] = ()
 
 
-def group(X: Array, plan: Plan, constraints: Constraints, report: Progress = silent) -> Array:
+class Settled(NamedTuple):
+    """A plan with a method that is not `auto`.
+
+    Attributes
+    ----------
+    plan : Plan
+    why : str
+        The reason for the method.
+    kicks : int or None
+        For each group, of the search under models; None: as many as usual.
+    """
+
+    plan: Plan
+    why: str
+    kicks: int | None = None
+
+
+def group(X: Array, plan: Plan, constraints: Constraints, report: Progress = silent, kicks: int | None = None) -> Array:
     """Return labels int64[n] of groups that satisfy the constraints, numbered by first appearance.
 
     Parameters
@@ -61,26 +80,38 @@ def group(X: Array, plan: Plan, constraints: Constraints, report: Progress = sil
         A plan whose method is settled.
     constraints : Constraints
     report : callable
+    kicks : int or None
+        See `Settled`.
     """
     with _compiling_beside(plan, constraints) as wait:
-        return _grouped(X, plan, constraints, wait, report)
+        return _grouped(X, plan, constraints, kicks, wait, report)
 
 
 def _compiling_beside(plan: Plan, constraints: Constraints) -> AbstractContextManager[Callable[[], None]]:
     """Have the search under rules compiled by another process, if it is needed and no cache has it yet."""
+    if not constraints.demands or constraints.together:
+        return nullcontext(lambda: None)
     from shoal.kernels.rule_search import search
     from shoal.partitioning.compiling import beside
     from shoal.partitioning.enforcement import WAYS
     from shoal.release.groups.rules import rules_of
 
-    rules = rules_of(constraints.demands) if constraints.demands and not constraints.together else None
+    rules = rules_of(constraints.demands)
     if rules is None:
         return nullcontext(lambda: None)
     grown = plan.enforcement in ("best", "growth") and WAYS["growth"].fits(rules)
-    return beside(search, ["rule-moves", "rule-cuts", "rule-search"], ["rule-growth"] if grown else [])
+    ours = ["rule-cuts", "rule-growth"] if grown else ["rule-cuts"]
+    return beside(search, ["rule-moves", "rule-kicks", "rule-search"], ours)
 
 
-def _grouped(X: Array, plan: Plan, constraints: Constraints, wait: Callable[[], None], report: Progress) -> Array:
+def _grouped(
+    X: Array,
+    plan: Plan,
+    constraints: Constraints,
+    kicks: int | None,
+    wait: Callable[[], None],
+    report: Progress,
+) -> Array:
     strata = np.zeros(len(X), np.int64) if constraints.strata is None else constraints.strata
     labels = np.empty(len(X), np.int64)
     order = np.argsort(strata, kind="stable")
@@ -96,9 +127,9 @@ def _grouped(X: Array, plan: Plan, constraints: Constraints, wait: Callable[[], 
         groups = _one_stratum(X_stratum, shared, units, constraints.together, near)
         if constraints.demands:
             wait()
-            groups = _enforced(
-                X_stratum, groups, shared, constraints._replace(units=units), rows, part(progress, 0.5, 1.0)
-            )
+            within = constraints._replace(units=units)
+            end = part(progress, 0.5, 1.0)
+            groups = _enforced(X_stratum, groups, shared, within, rows, kicks, end)
         labels[rows] = groups + count
         count += int(groups.max()) + 1
     return numbered(labels)
@@ -109,7 +140,7 @@ def patience(n: int) -> float:
     return AUTO_SECONDS + AUTO_SECONDS_PER_ROW * n
 
 
-def settled(plan: Plan, n: int, d: int, constraints: Constraints, blocks: int = 1) -> tuple[Plan, str]:
+def settled(plan: Plan, n: int, d: int, constraints: Constraints, blocks: int = 1) -> Settled:
     """Return the plan with the method that `auto` chooses and its share of the time, and the reason for the method.
 
     All strata use the same method: the one that is best for the largest, given its share of the time. The limits of
@@ -127,7 +158,7 @@ def settled(plan: Plan, n: int, d: int, constraints: Constraints, blocks: int = 
     runs = blocks * (1 if constraints.units is None else 2) * (2 if constraints.demands else 1)
     limit = None if plan.time_limit is None else plan.time_limit / runs
     if plan.method != "auto":
-        return plan.model_copy(update={"time_limit": limit}), "the plan asks for it"
+        return Settled(plan.model_copy(update={"time_limit": limit}), "the plan asks for it")
     way = plan.enforcement or "best"
     if plan.options:
         # Raises the error that refuses them.
@@ -136,13 +167,26 @@ def settled(plan: Plan, n: int, d: int, constraints: Constraints, blocks: int = 
     largest = n if constraints.strata is None else int(np.bincount(constraints.strata).max())
     seconds = None if limit is None else (limit / 2 if improved else limit) * largest / n
     choice = choose(largest, d, plan.k, seconds, patience(n) / runs * largest / n)
+    seed = 0 if plan.random_state is None else plan.random_state
+    update: dict[str, Any] = {"random_state": seed, "enforcement": way}
+    if choice.method == "anytime" and limit is None and way == "best" and _searched_under_rules(constraints):
+        method, options = quick_start(largest, d, DEFAULT_SECONDS)
+        why = "the search under the models starts from it"
+        return Settled(plan.model_copy(update={**update, "method": method, "options": options}), why, ONLY_KICKS)
     options = dict(choice.options)
     if "max_steps" in options:
         options["max_steps"] = round(options["max_steps"] * n / largest)
     kept = limit if find(choice.method).timed or improved else None
-    seed = 0 if plan.random_state is None else plan.random_state
-    update = {"method": choice.method, "options": options, "time_limit": kept, "random_state": seed, "enforcement": way}
-    return plan.model_copy(update=update), choice.reason
+    update |= {"method": choice.method, "options": options, "time_limit": kept}
+    return Settled(plan.model_copy(update=update), choice.reason)
+
+
+def _searched_under_rules(constraints: Constraints) -> bool:
+    """Return whether a search follows that keeps the models satisfied."""
+    from shoal.release.groups.rules import rules_of
+
+    free = constraints.units is None and not constraints.together
+    return bool(constraints.demands) and free and rules_of(constraints.demands) is not None
 
 
 def _shared(plan: Plan, share: float) -> Plan:
@@ -183,7 +227,9 @@ def _one_stratum(X: Array, plan: Plan, units: Array | None, together: bool, repo
     return by_rows if _error(X, by_rows) <= _error(X, by_units) else by_units
 
 
-def _enforced(X: Array, labels: Array, plan: Plan, constraints: Constraints, rows: Array, report: Progress) -> Array:
+def _enforced(
+    X: Array, labels: Array, plan: Plan, constraints: Constraints, rows: Array, kicks: int | None, report: Progress
+) -> Array:
     """Return groups of a stratum that also satisfy the models, by the enforcement of the plan."""
     from shoal.partitioning.enforcement import enforce
     from shoal.partitioning.repair import repair
@@ -199,7 +245,16 @@ def _enforced(X: Array, labels: Array, plan: Plan, constraints: Constraints, row
     way = plan.enforcement or "repair"
     n_jobs = threads(plan.n_jobs, "anonymize")
     return enforce(
-        X, plan.k, required, way=way, labels=labels, time_limit=plan.time_limit, rng=rng, n_jobs=n_jobs, report=report
+        X,
+        plan.k,
+        required,
+        way=way,
+        labels=labels,
+        kicks=kicks,
+        time_limit=plan.time_limit,
+        rng=rng,
+        n_jobs=n_jobs,
+        report=report,
     )
 
 
