@@ -265,8 +265,9 @@ def test_the_input_is_never_changed():
     table = pd.DataFrame({"x": X, "q": filled(PANDAS["ordered"]), "o": spread([1], [2])})
     copy = table.copy(deep=True)
     release = release_of(table, quasi_identifiers=["x", "q"], other="o")
-    release.table["x"] = 0.0
-    release.table.loc[0, "q"] = "z"
+    published = release.table
+    published["x"] = 0.0
+    published.loc[0, "q"] = "z"
     pd.testing.assert_frame_equal(table, copy)
 
 
