@@ -163,12 +163,13 @@ def test_the_method_is_settled_and_said():
     assert why
 
 
-def test_a_search_under_models_starts_from_a_quick_method():
+def test_a_search_under_models_of_a_small_table_starts_from_a_quick_method():
     ill = Demand(model("distinct-diversity l=2"), Sensitive("ill", np.arange(1000) % 3, 3))
     assert settled(Plan.of(), 1000, 3, Constraints()).plan.method == "anytime"
     chosen, _, kicks = settled(Plan.of(), 1000, 3, Constraints(demands=(ill,)))
     assert (chosen.method, chosen.enforcement, kicks) == ("mdav", "best", grouping.ONLY_KICKS)
     for other in (
+        settled(Plan.of(), 1001, 3, Constraints(demands=(ill,))),
         settled(Plan.of(time_limit=60), 1000, 3, Constraints(demands=(ill,))),
         settled(Plan.of(enforcement="repair", l=2, sensitive_attributes=["ill"]), 1000, 3, Constraints(demands=(ill,))),
         settled(Plan.of(), 1000, 3, Constraints(together=True, demands=(ill,))),

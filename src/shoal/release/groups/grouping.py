@@ -19,7 +19,7 @@ from shoal.errors import DataError
 from shoal.partitioning.choice import DEFAULT_SECONDS, choose, quick_start
 from shoal.partitioning.door import threads
 from shoal.partitioning.merging import Nearest, merge
-from shoal.partitioning.pool import numbered
+from shoal.partitioning.pool import SMALL_TABLE, numbered
 from shoal.partitioning.registry import find, find_refinement
 from shoal.partitioning.run import partition, resolve
 from shoal.plan import Plan
@@ -28,8 +28,10 @@ from shoal.progress import Progress, part, silent
 
 # Seconds that `auto` may take by default, because somebody is waiting, and additional seconds per row.
 AUTO_SECONDS, AUTO_SECONDS_PER_ROW = 10.0, 1e-4
-# Kicks for each group, if the search under models is the only one.
-ONLY_KICKS = 300
+# Kicks for each group, if the search under models is the only one, on tables of at most SMALL_TABLE records: on 30
+# surveys of 300 to 1000 rows it lost 0.9 % less than after a search without models, in the same time, and the search
+# without models need not be compiled.
+ONLY_KICKS = 500
 
 
 class Constraints(NamedTuple):
@@ -169,7 +171,8 @@ def settled(plan: Plan, n: int, d: int, constraints: Constraints, blocks: int = 
     choice = choose(largest, d, plan.k, seconds, patience(n) / runs * largest / n)
     seed = 0 if plan.random_state is None else plan.random_state
     update: dict[str, Any] = {"random_state": seed, "enforcement": way}
-    if choice.method == "anytime" and limit is None and way == "best" and _searched_under_rules(constraints):
+    by_steps = choice.method == "anytime" and limit is None and largest <= SMALL_TABLE
+    if by_steps and way == "best" and _searched_under_rules(constraints):
         method, options = quick_start(largest, d, DEFAULT_SECONDS)
         why = "the search under the models starts from it"
         return Settled(plan.model_copy(update={**update, "method": method, "options": options}), why, ONLY_KICKS)
