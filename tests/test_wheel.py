@@ -90,6 +90,6 @@ def test_an_installed_wheel_makes_a_release_with_a_report(installed, tmp_path):
     run(installed / "shoal", "anonymize", "people.csv", "-k", "5", "--method", "mdav", *roles, *made, folder=tmp_path)
     run(installed / "shoal", "verify", "release.csv", folder=tmp_path)
     report = (tmp_path / "report.html").read_text(encoding="utf-8")
-    style = (PACKAGE / "release" / "templates" / "style.css").read_text(encoding="utf-8")
+    style = (PACKAGE / "release" / "report" / "templates" / "style.css").read_text(encoding="utf-8")
     assert style.strip().splitlines()[0] in report
     assert "</html>" in report
