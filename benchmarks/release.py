@@ -34,7 +34,7 @@ target = {target!r}
 release = shoal.anonymize_file({source!r}, target, manifest=target + ".json", report=target + ".html", **fields)
 total = time.perf_counter() - start
 import resource
-print(json.dumps([total, release.timings, release.blocks[0].method, release.k, release.loss,
+print(json.dumps([total, dict(release.timings), release.blocks[0].method, release.k, release.loss,
     resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024]))
 """
 
