@@ -28,10 +28,10 @@ demo: $(CORE)  ## anonymise a small table and show what was published
 	@$(BIN)/python examples/demo.py
 
 test: $(STAMP)  ## run the tests (a few minutes)
-	$(BIN)/python -m pytest -n auto --dist loadgroup -m "not long"
+	$(BIN)/python -m pytest -n auto -m "not long"
 
 test-long: $(STAMP)  ## run the long property tests too
-	SHOAL_TEST_EXAMPLES=2000 $(BIN)/python -m pytest -n auto --dist loadgroup
+	SHOAL_TEST_EXAMPLES=2000 $(BIN)/python -m pytest -n auto
 
 bench: $(STAMP)  ## write every page of measurements (about an hour on two quiet cores)
 	$(BIN)/python -m benchmarks

@@ -14,8 +14,6 @@ import pytest
 
 import shoal
 
-pytestmark = pytest.mark.xdist_group("wheel")
-
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "shoal"
 
