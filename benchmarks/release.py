@@ -19,7 +19,7 @@ INTRO = """\
 A table of 1,000,000 rows and 20 columns, ten of them quasi-identifiers (six correlated amounts, age, sex, one of eight
 regions, date of birth), goes from file to release with `shoal.anonymize_file`, k = 5: it is read, types are inferred,
 records are grouped by what `auto` chooses, the release is written, read again from the disk, compared and audited,
-and the report and the manifest are written.
+and the report and the certificate are written.
 """
 
 RUN = """
@@ -31,7 +31,7 @@ fields = dict(k=5, quasi_identifiers=[f"amount{{j}}" for j in range(6)] + ["age"
 shoal.anonymize_file({small!r}, **fields)
 start = time.perf_counter()
 target = {target!r}
-release = shoal.anonymize_file({source!r}, target, manifest=target + ".json", report=target + ".html", **fields)
+release = shoal.anonymize_file({source!r}, target, certificate=target + ".json", report=target + ".html", **fields)
 total = time.perf_counter() - start
 import resource
 print(json.dumps([total, dict(release.timings), release.blocks[0].method, release.k, release.loss,
@@ -75,7 +75,7 @@ def from_file_to_release(*, quick: bool) -> Table:
     table = Table(
         "Seconds of each step",
         "By the clock, on all cores, kernels compiled before. *Writing* includes reading again, comparing, the audit "
-        "and the hash; the report and the manifest are in the total. Memory is the most that the process held.",
+        "and the hash; the report and the certificate are in the total. Memory is the most that the process held.",
         ["File", *steps, "total", "total / partitioning", "peak memory, MiB"],
     )
     with tempfile.TemporaryDirectory() as folder:

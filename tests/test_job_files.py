@@ -78,7 +78,7 @@ def test_yaml_round_trip_of_odd_names(tmp_path_factory, types, markers, qis, for
 def test_paths_of_a_job_file_are_relative_to_it(tmp_path):
     path = tmp_path / "job.yaml"
     path.write_text(
-        "input: in.csv\noutput: postgresql://host/db\nreport: sub/report.html\nmanifest: m.json\n"
+        "input: in.csv\noutput: postgresql://host/db\nreport: sub/report.html\ncertificate: m.json\n"
         "hierarchies:\n  zip: zip.csv\n  icd: prefixes:1,3\n  age: {widths: [5, 10]}\n  code: prefixes\n",
         encoding="utf-8",
     )
@@ -87,7 +87,7 @@ def test_paths_of_a_job_file_are_relative_to_it(tmp_path):
         "input": str(tmp_path / "in.csv"),
         "output": "postgresql://host/db",
         "report": str(tmp_path / "sub" / "report.html"),
-        "manifest": str(tmp_path / "m.json"),
+        "certificate": str(tmp_path / "m.json"),
     }
     assert plan.hierarchies == {
         "zip": str(tmp_path / "zip.csv"),

@@ -16,7 +16,7 @@ from shoal.options.table import PLAN, READING, WRITING
 from shoal.plan import Plan, yaml_of
 
 # Keys of a job file besides those of the plan.
-JOB_KEYS = ("input", "output", "report", "manifest")
+JOB_KEYS = ("input", "output", "report", "certificate")
 # Keys for how to read the input and write the output.
 ACCESS_KEYS = tuple(option.key for option in (*READING, *WRITING))
 _ROLES = tuple(option.field for option in PLAN if option.role)

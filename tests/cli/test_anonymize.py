@@ -21,14 +21,14 @@ def shown(said):
     return " ".join(said.stdout.split())
 
 
-def test_a_release_its_manifest_and_its_report(people, run):
+def test_a_release_its_certificate_and_its_report(people, run):
     said = run("anonymize", "people.csv", "-k", 4, "-o", "out.csv", *ROLES, "--report", "r.html")
     table = shoal.io.read(people / "out.csv").table
     assert table.column_names == ["age", "zip", "income", "sex", "illness"]
     assert shoal.verify(table, ["age", "zip", "income", "sex"]).k >= 4
-    manifest = json.loads((people / "out.csv.manifest.json").read_text())
-    assert manifest["k"]["wanted"] == 4
-    assert manifest["output"]["sha256"]
+    certificate = json.loads((people / "out.csv.manifest.json").read_text())
+    assert certificate["k"]["wanted"] == 4
+    assert certificate["output"]["sha256"]
     assert "<html" in (people / "r.html").read_text()
     for words in ("people.csv: 40 rows, 6 columns", "4 wanted", "out.csv.manifest.json", "r.html", "loss"):
         assert words in said.stdout
@@ -78,7 +78,7 @@ def test_a_dry_run_shows_and_writes_nothing(people, run):
     assert "exactly one coordinate" in flat(said)
 
 
-def test_json_is_the_manifest_and_alone_on_standard_output(people, run):
+def test_json_is_the_certificate_and_alone_on_standard_output(people, run):
     said = run("anonymize", "people.csv", "-k", 4, "-o", "out.csv", *ROLES, "--json")
     assert json.loads(said.stdout) == json.loads((people / "out.csv.manifest.json").read_text())
     assert "4 wanted" in flat(said)
@@ -107,9 +107,9 @@ def test_the_gap_is_said_with_what_would_make_it_smaller(people, run):
     assert "rough" not in said.stdout
     said = run("anonymize", "people.csv", "-k", 4, "-o", "c.csv", *ROLES, "--bound", "none")
     assert "gap " not in said.stdout
-    manifests = [json.loads((people / f"{name}.csv.manifest.json").read_text()) for name in "abc"]
-    assert manifests[0]["lower_bound"] <= manifests[1]["lower_bound"] <= manifests[1]["loss"]
-    assert manifests[2]["lower_bound"] is None
+    certificates = [json.loads((people / f"{name}.csv.manifest.json").read_text()) for name in "abc"]
+    assert certificates[0]["lower_bound"] <= certificates[1]["lower_bound"] <= certificates[1]["loss"]
+    assert certificates[2]["lower_bound"] is None
     assert "--bound must be 'none', 'quick' or 'lp'" in flat(
         run("anonymize", "people.csv", "-k", 4, "-o", "d.csv", *ROLES, "--bound", "rough", code=2)
     )
@@ -166,7 +166,7 @@ def test_other_formats_and_databases(people, run):
     run("anonymize", "people.csv", "-k", 3, "-o", "a.csv.gz", *ROLES, "-q")
     assert gzip.decompress((people / "a.csv.gz").read_bytes()).startswith(b"age,zip,income,sex,illness\n")
     assert (people / "a.csv.gz.manifest.json").exists()
-    run("anonymize", "a.csv.gz", "-k", 3, "-o", "b.parquet", "--sensitive", "illness", "-q", "--no-manifest")
+    run("anonymize", "a.csv.gz", "-k", 3, "-o", "b.parquet", "--sensitive", "illness", "-q", "--no-certificate")
     assert pq.read_table(people / "b.parquet").num_rows == 40
     assert not (people / "b.parquet.manifest.json").exists()
     run("anonymize", "people.csv", "-k", 3, "-o", "c.db", "--to-table", "released", *ROLES, "-q")
@@ -203,7 +203,7 @@ MISTAKES = [
     (("people.csv", *ROLES, "--table", "t"), "The 'table' option of read must be given for databases only"),
     (("people.csv", *ROLES, "--report", "out.csv"), "must be different files"),
     (("people.csv", *ROLES, "--report", "nowhere/r.html"), "must lie in a folder that is there"),
-    (("people.csv", *ROLES, "--json", "-o", "-"), "Standard output can take either the release or the manifest"),
+    (("people.csv", *ROLES, "--json", "-o", "-"), "Standard output can take either the release or the certificate"),
     (("https://example.org/people.csv",), "download the file first"),
     ((), "The input must be named"),
 ]

@@ -24,13 +24,13 @@ def released(people, run):
 # --- verify ---
 
 
-def test_a_release_is_verified_with_the_manifest_beside_it(released, run):
+def test_a_release_is_verified_with_the_certificate_beside_it(released, run):
     said = run("verify", "out.csv")
     assert "out.csv.manifest.json" in said.stdout
-    assert "SHA-256: matches the manifest" in said.stdout
+    assert "SHA-256: matches the certificate" in said.stdout
     (released / "out.csv.manifest.json").rename(released / "m.json")
-    assert "k = 4: holds" in run("verify", "out.csv", "--manifest", "m.json").stdout
-    facts = json.loads(run("verify", "out.csv", "--manifest", "m.json", "--json").stdout)
+    assert "k = 4: holds" in run("verify", "out.csv", "--certificate", "m.json").stdout
+    facts = json.loads(run("verify", "out.csv", "--certificate", "m.json", "--json").stdout)
     assert facts["holds"] is True
     assert facts["k"]["held"] >= 4
     assert len(facts["checks"]) == 2
@@ -73,8 +73,8 @@ def test_blocks_are_verified_one_by_one(people, run):
     ("arguments", "words"),
     [
         (("out.csv", "--qi", "agee"), "did you mean 'age'"),
-        (("out.csv", "--manifest", "people.csv"), "The manifest people.csv is not JSON"),
-        (("out.csv", "--manifest", "m.json", "--qi", "age"), "With a manifest, columns and demands"),
+        (("out.csv", "--certificate", "people.csv"), "The certificate people.csv is not JSON"),
+        (("out.csv", "--certificate", "m.json", "--qi", "age"), "With a certificate, columns and demands"),
         (("nothing.csv",), "Got no such file"),
     ],
 )
@@ -118,9 +118,9 @@ def test_methods_are_compared_on_the_coordinates_of_a_release(people, run):
             assert trial["gap"] > 0
             assert trial["groups"] * trial["mean"] == pytest.approx(40)
     run("anonymize", "people.csv", "-k", 5, "-o", "out.csv", *ROLES, "--method", "mdav", "-q")
-    manifest = json.loads((people / "out.csv.manifest.json").read_text())
+    certificate = json.loads((people / "out.csv.manifest.json").read_text())
     mdav = next(trial for trial in trials if (trial["k"], trial["method"]) == (5, "mdav"))
-    assert mdav["loss"] == pytest.approx(manifest["loss"], rel=1e-9)
+    assert mdav["loss"] == pytest.approx(certificate["loss"], rel=1e-9)
 
 
 def test_strata_and_weights_enter_the_comparison(people, run):

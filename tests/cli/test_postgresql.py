@@ -17,9 +17,9 @@ def test_from_a_database_to_a_file_and_back_into_a_table(people, run, postgres):
     assert shoal.verify(io.read("release.parquet").table, QUASI_IDENTIFIERS, 3)
     assert PASSWORD not in said.output
     assert QUOTED_PASSWORD not in said.output
-    manifest = json.loads((people / "release.parquet.manifest.json").read_text())
-    assert manifest["rows"]["published"] == 40
-    assert QUOTED_PASSWORD not in json.dumps(manifest)
+    certificate = json.loads((people / "release.parquet.manifest.json").read_text())
+    assert certificate["rows"]["published"] == 40
+    assert QUOTED_PASSWORD not in json.dumps(certificate)
 
     back = ("anonymize", "people.csv", "-k", 3, "-o", postgres, "--to-table", "released", *ROLES, "--method", "mdav")
     run(*back)

@@ -56,8 +56,8 @@ def test_models_of_one_column_and_the_job_file_that_says_them(people, run):
     assert "enforcement: growth" in job
     run("anonymize", "--job", "job.yaml", "-o", "again.csv")
     assert (people / "again.csv").read_text() == (people / "out.csv").read_text()
-    manifest = json.loads((people / "out.csv.manifest.json").read_text())
-    assert [one["model"] for one in manifest["models"]] == ["entropy-diversity l=2", "alpha alpha=0.7"]
+    certificate = json.loads((people / "out.csv.manifest.json").read_text())
+    assert [one["model"] for one in certificate["models"]] == ["entropy-diversity l=2", "alpha alpha=0.7"]
 
 
 def test_a_release_is_verified_against_its_models(released, run):

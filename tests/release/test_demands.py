@@ -184,25 +184,25 @@ def test_a_stratum_that_cannot_have_it_is_refused():
 # --- what is told ---
 
 
-def test_files_are_checked_again_and_verified_with_the_manifest(tmp_path):
-    out, manifest = tmp_path / "release.csv", tmp_path / "release.json"
+def test_files_are_checked_again_and_verified_with_the_certificate(tmp_path):
+    out, certificate = tmp_path / "release.csv", tmp_path / "release.json"
     result = release(people(), l=3, t=0.4)
-    result.save(out, manifest=manifest)
-    said = json.loads(manifest.read_text())
+    result.save(out, certificate=certificate)
+    said = json.loads(certificate.read_text())
     assert [(one["attribute"], one["model"]) for one in said["models"]] == [
         ("ill", "distinct-diversity l=3"),
         ("ill", "t-closeness t=0.4"),
     ]
-    assert verify_file(out, manifest).models[0].held == said["models"][0]["held"]
+    assert verify_file(out, certificate).models[0].held == said["models"][0]["held"]
     # The same k, but all of a group have one illness.
     table = pd.read_csv(out)
     first = (table[QIS] == table.loc[0, QIS]).all(axis=1)
     table.loc[first, "ill"] = "flu"
     table.to_csv(out, index=False)
     said["output"]["sha256"] = None
-    manifest.write_text(json.dumps(said))
+    certificate.write_text(json.dumps(said))
     with pytest.raises(DisclosureError, match=r"must satisfy 'distinct-diversity l=3' in 'ill'. Got 1 groups"):
-        verify_file(out, manifest)
+        verify_file(out, certificate)
 
 
 def test_the_report_explains_each_model_and_draws_the_worst_group():
@@ -254,7 +254,7 @@ def test_presence_in_the_table_stays_uncertain(tmp_path):
     fields = {"release": "local-recoding", "presence": (0, 0.25), "population": str(tmp_path / "all.csv")}
     result = release(sample, sensitive_attributes=[], **fields)
     assert 0 < result.audit.models[0].held <= 0.25
-    result.save(tmp_path / "out.csv", manifest=tmp_path / "m.json")
+    result.save(tmp_path / "out.csv", certificate=tmp_path / "m.json")
     assert verify_file(tmp_path / "out.csv", tmp_path / "m.json").models[0].held == result.audit.models[0].held
 
 

@@ -1,4 +1,4 @@
-"""From file to file: golden bytes, what is passed on byte for byte, manifests, and releases that were tampered with."""
+"""From file to file: golden bytes, what is passed on byte for byte, certificates, and files that were tampered with."""
 
 import csv
 import json
@@ -16,7 +16,7 @@ from shoal import io
 from shoal.errors import DataError, DisclosureError, OptionError, ShoalError
 from shoal.job_files import read_job
 from shoal.release import run
-from shoal.release.files import read_manifest, verify_file
+from shoal.release.files import read_certificate, verify_file
 from shoal.release.groups import blocks
 
 pytestmark = pytest.mark.filterwarnings("ignore::shoal.errors.DisclosureWarning")
@@ -41,7 +41,7 @@ def people(tmp_path):
 
 def released(people, tmp_path, name="out.csv", **fields):
     fields = {"k": 3, "method": "mdav", "quasi_identifiers": ["age", "sex", "pay"], "other": "note", **fields}
-    return shoal.anonymize_file(people, tmp_path / name, manifest=tmp_path / "m.json", **fields)
+    return shoal.anonymize_file(people, tmp_path / name, certificate=tmp_path / "m.json", **fields)
 
 
 # --- golden ---
@@ -53,14 +53,16 @@ def golden(tmp_path_factory):
     plan, _ = read_job(GOLDEN / "plan.yaml")
     with pytest.warns(shoal.DisclosureWarning):
         release = shoal.anonymize_file(
-            GOLDEN / "people.csv", folder / "release.csv", plan, manifest=folder / "m.json", report=folder / "r.html"
+            GOLDEN / "people.csv", folder / "release.csv", plan, certificate=folder / "m.json", report=folder / "r.html"
         )
     if os.environ.get("SHOAL_WRITE_GOLDEN"):  # after a change that is meant to change releases; look at the difference
         (GOLDEN / "release.csv").write_bytes((folder / "release.csv").read_bytes())
         kept = {
-            k: v for k, v in release.manifest.items() if k not in ("created", "versions", "seconds", "input", "output")
+            k: v
+            for k, v in release.certificate.items()
+            if k not in ("created", "versions", "seconds", "input", "output")
         }
-        (GOLDEN / "manifest.json").write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
+        (GOLDEN / "certificate.json").write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
     return release, folder
 
 
@@ -69,10 +71,10 @@ def test_the_golden_release_byte_for_byte(golden):
     assert (folder / "release.csv").read_bytes() == (GOLDEN / "release.csv").read_bytes()
 
 
-def test_the_golden_manifest(golden):
+def test_the_golden_certificate(golden):
     _, folder = golden
-    found = read_manifest(folder / "m.json")
-    expected = json.loads((GOLDEN / "manifest.json").read_text(encoding="utf-8"))
+    found = read_certificate(folder / "m.json")
+    expected = json.loads((GOLDEN / "certificate.json").read_text(encoding="utf-8"))
     assert set(found) == {*expected, *VARYING}
     for before, after in zip(expected["attributes"], found["attributes"], strict=True):
         assert after.pop("loss") == pytest.approx(before.pop("loss"), rel=1e-9)
@@ -191,7 +193,7 @@ def test_a_data_frame_is_saved(tmp_path):
 
     table = pd.DataFrame({"x": [float(i) for i in range(N)], "c": pd.Categorical(["a", "b"] * (N // 2))})
     release = shoal.anonymize(table, k=3, method="mdav")
-    saved = release.save(tmp_path / "out.csv", manifest=tmp_path / "m.json", report=tmp_path / "r.html")
+    saved = release.save(tmp_path / "out.csv", certificate=tmp_path / "m.json", report=tmp_path / "r.html")
     assert release.written is None
     assert saved.written.rows == N
     assert verify_file(io.read(tmp_path / "out.csv"), tmp_path / "m.json").k == release.k
@@ -199,10 +201,10 @@ def test_a_data_frame_is_saved(tmp_path):
 
 
 def test_without_an_output_nothing_but_what_was_asked_for_is_written(people, tmp_path):
-    release = shoal.anonymize_file(people, k=3, method="mdav", other="note", manifest=tmp_path / "m.json")
+    release = shoal.anonymize_file(people, k=3, method="mdav", other="note", certificate=tmp_path / "m.json")
     assert release.written is None
     assert sorted(path.name for path in tmp_path.iterdir()) == ["m.json", "people.csv"]
-    assert read_manifest(tmp_path / "m.json")["output"] is None
+    assert read_certificate(tmp_path / "m.json")["output"] is None
 
 
 def test_progress_from_file_to_file(people, tmp_path):
@@ -213,26 +215,26 @@ def test_progress_from_file_to_file(people, tmp_path):
     assert seen == sorted(set(seen))
 
 
-# --- the manifest ---
+# --- the certificate ---
 
 
-def test_the_manifest_says_what_was_done_and_no_value(people, tmp_path):
+def test_the_certificate_says_what_was_done_and_no_value(people, tmp_path):
     text = people.read_text(encoding="utf-8").replace("n3", "SECRET").replace("1000.50", "987654321.50")
     people.write_text(text, encoding="utf-8")
     released(people, tmp_path, random_state=4)
     said = (tmp_path / "m.json").read_text(encoding="utf-8")
     assert "SECRET" not in said
     assert "987654321" not in said
-    manifest = json.loads(said)
-    assert manifest["plan"]["random_state"] == 4
-    assert manifest["k"] == {"wanted": 3, "held": 3, "held_in_units": None, "blocks": [["age", "sex", "pay"]]}
-    assert manifest["input"]["sha256"] == io.read(people).sha256
-    assert manifest["input"]["rows"] == manifest["output"]["rows"] == N
-    assert set(manifest["versions"]) >= {"shoal", "python", "numpy", "pyarrow"}
-    assert all(seconds >= 0 for seconds in manifest["seconds"].values())
-    assert {"reading", "partitioning", "writing"} <= set(manifest["seconds"])
-    assert [attribute["type"] for attribute in manifest["attributes"]] == ["integer", "nominal", "continuous"]
-    assert 0 < manifest["loss"] < 1
+    certificate = json.loads(said)
+    assert certificate["plan"]["random_state"] == 4
+    assert certificate["k"] == {"wanted": 3, "held": 3, "held_in_units": None, "blocks": [["age", "sex", "pay"]]}
+    assert certificate["input"]["sha256"] == io.read(people).sha256
+    assert certificate["input"]["rows"] == certificate["output"]["rows"] == N
+    assert set(certificate["versions"]) >= {"shoal", "python", "numpy", "pyarrow"}
+    assert all(seconds >= 0 for seconds in certificate["seconds"].values())
+    assert {"reading", "partitioning", "writing"} <= set(certificate["seconds"])
+    assert [attribute["type"] for attribute in certificate["attributes"]] == ["integer", "nominal", "continuous"]
+    assert 0 < certificate["loss"] < 1
 
 
 # --- tampering ---
@@ -242,7 +244,7 @@ def test_a_changed_cell_is_found_by_the_hash(people, tmp_path):
     released(people, tmp_path)
     path = tmp_path / "out.csv"
     path.write_text(path.read_text().replace("n1", "n2", 1))
-    with pytest.raises(DisclosureError, match="is not the file that this manifest describes: the SHA-256 differs"):
+    with pytest.raises(DisclosureError, match="is not the file that this certificate describes: the SHA-256 differs"):
         verify_file(io.read(path), tmp_path / "m.json")
 
 
@@ -251,15 +253,15 @@ def test_a_changed_cell_is_found_by_the_hash(people, tmp_path):
     [
         (lambda lines: [lines[0], "999" + lines[1], *lines[2:]], "must hide every record among 3"),
         (lambda lines: lines[:-1], "which has 24 rows. Got 23"),
-        (lambda lines: [lines[0].replace("age", "years"), *lines[1:]], "must have the column 'age' of its manifest"),
+        (lambda lines: [lines[0].replace("age", "years"), *lines[1:]], "must have the column 'age' of its certificate"),
     ],
 )
 def test_tampering_is_found_without_a_hash_too(people, tmp_path, change, said):
     """As for a database, which has no file to be hashed."""
     released(people, tmp_path)
-    manifest = json.loads((tmp_path / "m.json").read_text())
-    manifest["output"]["sha256"] = None
-    (tmp_path / "m.json").write_text(json.dumps(manifest))
+    certificate = json.loads((tmp_path / "m.json").read_text())
+    certificate["output"]["sha256"] = None
+    (tmp_path / "m.json").write_text(json.dumps(certificate))
     assert verify_file(io.read(tmp_path / "out.csv"), tmp_path / "m.json").k == 3
     lines = (tmp_path / "out.csv").read_text().split("\n")
     (tmp_path / "out.csv").write_text("\n".join(change(lines[:-1])) + "\n")
@@ -277,7 +279,7 @@ def test_blocks_are_verified_one_by_one(people, tmp_path):
 
 def test_strata_are_verified_with_every_block(people, tmp_path):
     release = released(people, tmp_path, quasi_identifiers=["age", "pay"], stratum="sex", blocks="each")
-    assert read_manifest(tmp_path / "m.json")["quasi_identifiers"] == ["age", "pay", "sex"]
+    assert read_certificate(tmp_path / "m.json")["quasi_identifiers"] == ["age", "pay", "sex"]
     for block in release.blocks:
         assert shoal.verify(release.table, [*block.columns, "sex"]).k >= 3
     assert verify_file(io.read(tmp_path / "out.csv"), tmp_path / "m.json")
@@ -288,13 +290,13 @@ def test_strata_are_verified_with_every_block(people, tmp_path):
     [
         (None, "m.json cannot be read: No such file"),
         ("{", "m.json is not JSON"),
-        ("[1]", "m.json is not the manifest of a release"),
-        ('{"k": 5, "quasi_identifiers": ["a"]}', "is not the manifest of a release"),
-        ('{"k": {"wanted": 3}, "quasi_identifiers": ["age"]}', "is not the manifest of a release"),
-        ('{"k": {"wanted": 3, "blocks": []}, "quasi_identifiers": ["age"]}', "is not the manifest of a release"),
+        ("[1]", "m.json is not the certificate of a release"),
+        ('{"k": 5, "quasi_identifiers": ["a"]}', "is not the certificate of a release"),
+        ('{"k": {"wanted": 3}, "quasi_identifiers": ["age"]}', "is not the certificate of a release"),
+        ('{"k": {"wanted": 3, "blocks": []}, "quasi_identifiers": ["age"]}', "is not the certificate of a release"),
     ],
 )
-def test_manifests_that_are_none(people, tmp_path, content, said):
+def test_certificates_that_are_none(people, tmp_path, content, said):
     if content is not None:
         (tmp_path / "m.json").write_text(content)
     with pytest.raises(DataError) as caught:
@@ -373,4 +375,4 @@ def test_a_plan_says_everything(people):
 
 def test_a_source_that_was_read_already(people, tmp_path):
     release = released(io.read(people), tmp_path)
-    assert release.manifest["input"]["name"].endswith("people.csv")
+    assert release.certificate["input"]["name"].endswith("people.csv")

@@ -13,7 +13,7 @@ from shoal.plan import Plan
 from shoal.release import pipeline
 from shoal.release.groups import blocks
 from shoal.release.hooks import Hooks
-from shoal.release.job import Job, manifest_beside, read_input
+from shoal.release.job import Job, certificate_beside, read_input
 
 PLAN = Plan(k=3, quasi_identifiers=("age", "zip"), method="mdav", bound="none")
 
@@ -78,7 +78,7 @@ def test_the_steps_are_told_in_order(people, tmp_path):
         "input": people,
         "output": tmp_path / "out.csv",
         "report": tmp_path / "r.html",
-        "manifest": tmp_path / "m.json",
+        "certificate": tmp_path / "m.json",
     }
 
 
@@ -102,7 +102,7 @@ def test_a_rehearsal_writes_nothing(people, tmp_path, monkeypatch):
 def test_the_input_is_never_replaced(people, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     before = people.read_bytes()
-    for target in ({"output": "./people.csv"}, {"output": "out.csv", "manifest": "people.csv"}):
+    for target in ({"output": "./people.csv"}, {"output": "out.csv", "certificate": "people.csv"}):
         with pytest.raises(OptionError, match="The output must not overwrite the input"):
             shoal.anonymize_file(people, plan=PLAN, force=True, **target)
     release = shoal.anonymize_file(people, plan=PLAN)
@@ -157,5 +157,5 @@ def test_how_the_input_is_read(people, tmp_path):
     ("output", "where"),
     [(None, None), ("-", None), ("sqlite:///a.db", None), ("out.csv", "out.csv.manifest.json")],
 )
-def test_where_a_manifest_lies(output, where):
-    assert manifest_beside(output) == where
+def test_where_a_certificate_lies(output, where):
+    assert certificate_beside(output) == where

@@ -42,7 +42,7 @@ def test_changing_the_table_in_place_does_not_reach_the_file(kind, tmp_path):
     assert frames.to_arrow(release.table, "test") == before
     saved = release.save(tmp_path / "out.parquet")
     assert shoal.io.read(tmp_path / "out.parquet").table.to_pydict() == before.to_pydict()
-    assert saved.manifest["rows"]["published"] == 6
+    assert saved.certificate["rows"]["published"] == 6
 
 
 def test_changing_the_original_in_place_does_not_reach_the_release():
@@ -86,8 +86,8 @@ def test_what_is_handed_out_is_made_anew():
     release = released()
     release.missing["age"] = 100
     assert release.missing == {"age": 0, "town": 0}
-    release.manifest["k"]["held"] = 100
-    assert release.manifest["k"]["held"] == 3
+    release.certificate["k"]["held"] = 100
+    assert release.certificate["k"]["held"] == 3
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -189,7 +189,7 @@ def test_any_table_is_released_rightly_or_refused_in_our_words(drawn, make):
         return
     event("released")
     check_release(release, table)
-    json.dumps(release.manifest)
+    json.dumps(release.certificate)
 
 
 # --- weights ---
@@ -242,7 +242,7 @@ def test_one_persons_ten_rows_do_not_make_a_crowd():
     check_release(by_units, table)
     assert by_units.k == by_units.audit.k_units >= K
     assert "person" not in by_units.table.column_names
-    assert by_units.manifest["k"]["held_in_units"] == by_units.k
+    assert by_units.certificate["k"]["held_in_units"] == by_units.k
 
 
 def test_units_must_be_known_and_enough():
@@ -337,10 +337,10 @@ def test_blocks(blocks):
     assert release.k == release.audit.k < K
     columns = [name for block in release.blocks for name in block.columns]
     assert sorted(columns) == sorted(table.column_names)
-    assert release.manifest["k"]["wanted"] == K
-    assert release.manifest["k"]["held"] == release.audit.k
-    assert release.manifest["k"]["blocks"] == [list(block.columns) for block in release.blocks]
-    assert any("quasi-identifiers together" in words for words in release.manifest["warnings"])
+    assert release.certificate["k"]["wanted"] == K
+    assert release.certificate["k"]["held"] == release.audit.k
+    assert release.certificate["k"]["blocks"] == [list(block.columns) for block in release.blocks]
+    assert any("quasi-identifiers together" in words for words in release.certificate["warnings"])
 
 
 def test_what_blocks_hold_jointly_is_counted_in_units():
@@ -416,7 +416,7 @@ def test_shuffle():
     assert order != list(range(N))
     assert release.table.equals(plain.table.take(pa.array(order)))
     assert release.labels.tolist() == plain.labels[order].tolist()
-    # A seed, which the manifest tells, must not give the order away.
+    # A seed, which the certificate tells, must not give the order away.
     assert not one(table, shuffle=True, random_state=1, other="note").table.equals(release.table)
 
 
@@ -441,8 +441,8 @@ def test_the_same_seed_gives_the_same_bytes(method):
             writer.write_table(release.table)
     assert sink[0].getvalue().equals(sink[1].getvalue())
     left_out = ("created", "seconds")
-    assert {k: v for k, v in first.manifest.items() if k not in left_out} == {
-        k: v for k, v in second.manifest.items() if k not in left_out
+    assert {k: v for k, v in first.certificate.items() if k not in left_out} == {
+        k: v for k, v in second.certificate.items() if k not in left_out
     }
 
 
@@ -453,7 +453,7 @@ def test_a_second_call_has_no_state_of_the_first():
     shoal.anonymize(mixed(), plan=plan)
     again = shoal.anonymize(other, plan=plan)
     assert again.table.equals(alone.table)
-    assert again.manifest["attributes"] == alone.manifest["attributes"]
+    assert again.certificate["attributes"] == alone.certificate["attributes"]
 
 
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
@@ -609,11 +609,11 @@ def secretive():
 
 
 def said_of(release):
-    return json.dumps(release.manifest) + release.report() + repr(release) + " ".join(release.warnings)
+    return json.dumps(release.certificate) + release.report() + repr(release) + " ".join(release.warnings)
 
 
 @pytest.mark.parametrize("missing", ["value", "drop"])
-def test_no_value_is_in_manifest_report_or_warnings(missing):
+def test_no_value_is_in_certificate_report_or_warnings(missing):
     table = pd.DataFrame(secretive(), index=[f"{SECRET} {i}" for i in range(60)])
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -712,21 +712,21 @@ def test_what_a_release_says():
     assert set(release.losses.by_attribute) == {"age", "sex"}
     assert repr(release).startswith("Release(40 rows in ")
     assert set(release.timings) >= {"reading values", "embedding", "partitioning", "publishing", "verifying"}
-    manifest = release.manifest
-    assert manifest["rows"] == {"in": N, "dropped": 0, "removed": 0, "published": N}
-    assert manifest["quasi_identifiers"] == ["age", "sex"]
-    assert manifest["input"] is manifest["output"] is None
-    assert [one["role"] for one in manifest["columns"]] == [
+    certificate = release.certificate
+    assert certificate["rows"] == {"in": N, "dropped": 0, "removed": 0, "published": N}
+    assert certificate["quasi_identifiers"] == ["age", "sex"]
+    assert certificate["input"] is certificate["output"] is None
+    assert [one["role"] for one in certificate["columns"]] == [
         "quasi-identifier",
         "sensitive",
         "quasi-identifier",
         "other",
         "other",
     ]
-    assert sum(int(size) * count for size, count in manifest["group_sizes"].items()) == N
-    assert manifest["plan"] == release.plan.job()
-    assert Plan.of(**manifest["plan"]) == release.plan
-    assert shoal.verify(release.table, manifest["quasi_identifiers"]).k == manifest["k"]["held"]
+    assert sum(int(size) * count for size, count in certificate["group_sizes"].items()) == N
+    assert certificate["plan"] == release.plan.job()
+    assert Plan.of(**certificate["plan"]) == release.plan
+    assert shoal.verify(release.table, certificate["quasi_identifiers"]).k == certificate["k"]["held"]
 
 
 def test_python_lines_of_the_report_reproduce_the_release():

@@ -1,4 +1,4 @@
-"""``shoal anonymize``: makes a verified release of a table, with its manifest and report."""
+"""``shoal anonymize``: makes a verified release of a table, with its certificate and report."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ EXAMPLES = """
 
 [cyan]shoal anonymize --job job.yaml -o release.csv[/cyan]
 
-[dim]The manifest is written next to the release, as OUT.manifest.json. Put names that contain a comma in double
+[dim]The certificate is written next to the release, as OUT.manifest.json. Put names that contain a comma in double
 quotes: --qi '"last, first"'.[/dim]
 """
 
@@ -61,12 +61,13 @@ def options(plan: Sequence[Option] = PLAN) -> tuple[Option, ...]:
         ),
         Option("--report", "Write a report in HTML.", "FILE", panel=FILES),
         Option(
-            "--manifest",
-            "Where to write the manifest. Default: OUT.manifest.json, if OUT is a file.",
+            "--certificate",
+            "Where to write the certificate. Default: OUT.manifest.json, if OUT is a file.",
             "FILE",
             panel=FILES,
+            short="--manifest",
         ),
-        switch("--no-manifest", "Write no manifest.", FILES),
+        switch("--no-certificate", "Write no certificate.", FILES),
         JOB,
         Option("--write-job", "Write these settings to a job file.", "FILE", panel=FILES),
         *WRITING,
@@ -98,7 +99,7 @@ def anonymize(given: Given) -> None:
         _show_plan(shell, prepared, job, json=given["json"])
         return
     if given["json"]:
-        shows.print_json(release.manifest)
+        shows.print_json(release.certificate)
     written = [str(release.written.name)] if release.written is not None else []
     files = [*written, *map(str, job.documents)]
     shell.show("", shows.summary(release, files, time.perf_counter() - start))

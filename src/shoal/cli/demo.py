@@ -1,4 +1,4 @@
-"""``shoal demo``: anonymises an invented survey, with manifest and report."""
+"""``shoal demo``: anonymises an invented survey, with certificate and report."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _released(folder: Path, force: bool, progress: Any) -> Release:
         sensitive_attributes=["diagnosis"],
         levels={"education": EDUCATION},
         hierarchies={"postcode": "prefixes"},
-        manifest=folder / "release.csv.manifest.json",
+        certificate=folder / "release.csv.manifest.json",
         report=folder / "report.html",
         force=force,
         progress=progress,

@@ -40,7 +40,7 @@ def _by_field(options: Iterable[Option], by_key: Mapping[str, Any]) -> dict[str,
 
 def job_of(given: Given) -> Job:
     """Return the job of the options of ``shoal anonymize``, or refuse them."""
-    from shoal.release.job import Job, manifest_beside
+    from shoal.release.job import Job, certificate_beside
 
     plan, files = plan_of(given)
     check_method(plan)
@@ -52,7 +52,7 @@ def job_of(given: Given) -> Job:
     if output is None and not given["dry_run"]:
         raise OptionError("The output must be named. Got none.", hint="add -o release.csv, or --dry-run to look first.")
     if output == "-" and given["json"]:
-        raise OptionError("Standard output can take either the release or the manifest. Got -o - and --json.")
+        raise OptionError("Standard output can take either the release or the certificate. Got -o - and --json.")
     reading = reading_of(given, files)
     if given["output"] is not None:
         # The other files and the format in the job file belong to its own output.
@@ -62,16 +62,16 @@ def job_of(given: Given) -> Job:
             )
         files = {}
     writing = _by_field(WRITING, files) | given.of("writing")
-    manifest = given["manifest"] or files.get("manifest")
-    if output is None or given["no_manifest"]:
-        manifest = None
-    elif manifest is None:
-        manifest = manifest_beside(output, writing.get("format"))
+    certificate = given["certificate"] or files.get("certificate")
+    if output is None or given["no_certificate"]:
+        certificate = None
+    elif certificate is None:
+        certificate = certificate_beside(output, writing.get("format"))
     return Job(
         plan=plan,
         source=source,
         output=output,
-        manifest=manifest,
+        certificate=certificate,
         report=(given["report"] or files.get("report")) if output else None,
         job_file=given["write_job"],
         reading=reading,

@@ -1,4 +1,4 @@
-"""``shoal verify``: which k and which privacy models hold in a published file, with or without its manifest."""
+"""``shoal verify``: which k and which privacy models hold in a published file, with or without its certificate."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ EXAMPLES = """
 
 [cyan]shoal verify release.csv[/cyan]
 
-[cyan]shoal verify release.csv --manifest release.json[/cyan]
+[cyan]shoal verify release.csv --certificate release.json[/cyan]
 
-[dim]Any other table, without a manifest:[/dim]
+[dim]Any other table, without a certificate:[/dim]
 
 [cyan]shoal verify other.csv --qi age,zip,sex -k 5[/cyan]
 
@@ -40,7 +40,7 @@ EXAMPLES = """
 """
 
 HASH = "SHA-256"
-# Fields of a plan that may be set for a table without a manifest.
+# Fields of a plan that may be set for a table without a certificate.
 FIELDS = (
     *("sensitive_attributes", "l", "t", "models", "population", "k_map", "presence"),
     *("types", "levels", "hierarchies", "missing_values"),
@@ -48,13 +48,18 @@ FIELDS = (
 _ROWS = {option.field: option for option in PLAN}
 OPTIONS = (
     Option("source", "The published file or database.", "FILE", required=True),
-    Option("--manifest", "The manifest of the release. Default: FILE.manifest.json, if it exists.", "M"),
+    Option(
+        "--certificate",
+        "The certificate of the release. Default: FILE.manifest.json, if it exists.",
+        "C",
+        short="--manifest",
+    ),
     replace(
         _ROWS["quasi_identifiers"],
-        help="Quasi-identifier. Default: those of the manifest, or all columns.",
+        help="Quasi-identifier. Default: those of the certificate, or all columns.",
         panel=None,
     ),
-    replace(_ROWS["k"], help="The k to check. Default: that of the manifest."),
+    replace(_ROWS["k"], help="The k to check. Default: that of the certificate."),
     replace(_ROWS["unit"], help="Count different values of this column instead of rows.", panel=None),
     *(option for option in PLAN if option.field in FIELDS),
     *READING,
@@ -71,16 +76,18 @@ def verify(given: Given) -> None:
     """
     from shoal.release.job import read_input
 
-    source, manifest, fields = given["source"], given["manifest"], given.of("plan")
+    source, certificate, fields = given["source"], given["certificate"], given.of("plan")
     names, k = fields.pop("quasi_identifiers", None), fields.pop("k", None)
-    if manifest is not None and (names or fields):
-        raise OptionError("With a manifest, columns and demands are taken from it. Got options that set them as well.")
+    if certificate is not None and (names or fields):
+        raise OptionError(
+            "With a certificate, columns and demands are taken from it. Got options that set them as well."
+        )
     with shows.bars(current()) as bar:
         published = read_input(source, given.of("reading"), bar("reading"))
-    if manifest is None and not names and not fields:
-        manifest = _beside(source, given["from"])
-    if manifest is not None:
-        audit, checks = _against(published, manifest, k)
+    if certificate is None and not names and not fields:
+        certificate = _beside(source, given["from"])
+    if certificate is not None:
+        audit, checks = _against(published, certificate, k)
     else:
         from shoal.release.files import verify_source
 
@@ -90,7 +97,7 @@ def verify(given: Given) -> None:
     holds = all(passed for _, passed in checks) if checks else audit.holds
     if given["json"]:
         shows.print_json(_facts(published, audit, checks, holds))
-    current().show(_shown(published, audit, checks, manifest))
+    current().show(_shown(published, audit, checks, certificate))
     if not holds:
         from shoal.release.report.demands import demand_in_words
 
@@ -101,19 +108,19 @@ def verify(given: Given) -> None:
 
 
 def _beside(source: str, format: str | None) -> str | None:
-    from shoal.release.job import manifest_beside
+    from shoal.release.job import certificate_beside
 
-    path = manifest_beside(source, format)
+    path = certificate_beside(source, format)
     return path if path is not None and os.path.isfile(path) else None
 
 
-def _against(source: Source, manifest: str, k: int | None) -> tuple[Audit, list[tuple[str, bool]]]:
+def _against(source: Source, certificate: str, k: int | None) -> tuple[Audit, list[tuple[str, bool]]]:
     """Return the audit of all quasi-identifiers, and the checks: of the hash, and of k in every block."""
     from shoal.privacy.audit import audit
-    from shoal.release.files import read_manifest, verify_file
+    from shoal.release.files import read_certificate, verify_file
 
-    facts = read_manifest(manifest)
-    verified = verify_file(source, manifest)
+    facts = read_certificate(certificate)
+    verified = verify_file(source, certificate)
     compared = bool((facts.get("output") or {}).get("sha256") and source.sha256)
     checks = [(HASH, True)] if compared else []
     wanted = facts["k"]["wanted"] if k is None else k
@@ -126,7 +133,7 @@ def _against(source: Source, manifest: str, k: int | None) -> tuple[Audit, list[
     return audit(source.table, facts["quasi_identifiers"], wanted) if k is not None else verified, checks
 
 
-def _shown(source: Source, audit: Audit, checks: list[tuple[str, bool]], manifest: str | None) -> Any:
+def _shown(source: Source, audit: Audit, checks: list[tuple[str, bool]], certificate: str | None) -> Any:
     held = f"k = {audit.k}" if audit.k_units is None else f"k = {audit.k_units} counting units, {audit.k} counting rows"
     good = audit.classes_below == 0 or (bool(checks) and all(passed for _, passed in checks))
     rows: list[tuple[str, Any]] = [
@@ -142,10 +149,10 @@ def _shown(source: Source, audit: Audit, checks: list[tuple[str, bool]], manifes
     sizes = sorted(audit.sizes.items())
     groups = ", ".join(f"{count:,} of {size:,}" for size, count in sizes[:5]) + (", .." if len(sizes) > 5 else "")
     rows.append(("groups", groups))
-    if manifest is not None:
-        rows.append(("manifest", Text(manifest)))
+    if certificate is not None:
+        rows.append(("certificate", Text(certificate)))
     for what, passed in checks:
-        result = "does not hold" if not passed else "matches the manifest" if what == HASH else "holds"
+        result = "does not hold" if not passed else "matches the certificate" if what == HASH else "holds"
         rows.append(("checked", Text(f"{what}: {result}", "green" if passed else "red")))
     return shows.pairs(rows)
 

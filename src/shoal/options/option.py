@@ -34,7 +34,7 @@ class Option:
     role : bool
         Whether it gives columns a role.
     short : str
-        A second flag of one letter.
+        A second flag: one letter, or another word.
     default : value or None
         Value if the option is not given.
     required : bool

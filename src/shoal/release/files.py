@@ -43,14 +43,14 @@ def save(
     release: Release,
     path: Target,
     *,
-    manifest: Target | None = None,
+    certificate: Target | None = None,
     report: Target | None = None,
     force: bool = False,
     progress: Progress | None = None,
     **options: Any,
 ) -> Release:
     """Write a release; see :meth:`Release.save`."""
-    job = Job(release.plan, release.source, path, manifest, report, writing=options, force=force)
+    job = Job(release.plan, release.source, path, certificate, report, writing=options, force=force)
     job.check_targets()
     return write_release(release, job, _WritingProgress(progress))
 
@@ -60,9 +60,9 @@ def write_release(release: Release, job: Job, hooks: Hooks) -> Release:
     job.check_files()  # again, because files may have appeared in the meantime
     if job.output is not None:
         release = _written(release, job, job.output, hooks)
-    if job.manifest is not None:
-        text = json.dumps(release.manifest, indent=2, ensure_ascii=False) + "\n"
-        write_text(text, job.manifest, force=job.force)
+    if job.certificate is not None:
+        text = json.dumps(release.certificate, indent=2, ensure_ascii=False) + "\n"
+        write_text(text, job.certificate, force=job.force)
     if job.report is not None:
         release.report(job.report, force=job.force)
     write_job_file(job)
@@ -109,15 +109,15 @@ def write_text(text: str, path: Target, *, force: bool = False) -> None:
         beside.publish(force)
 
 
-def verify_file(source: str | PathLike[str] | Source, manifest: str | PathLike[str]) -> Audit:
+def verify_file(source: str | PathLike[str] | Source, certificate: str | PathLike[str]) -> Audit:
     """Repeat the audit of a published file: its hash, its number of rows, k, and privacy models.
 
     Parameters
     ----------
     source : path, address or Source
         The published file; see :func:`shoal.io.read`.
-    manifest : path
-        The manifest that was written with it.
+    certificate : path
+        The certificate that was written with it.
 
     Returns
     -------
@@ -129,17 +129,17 @@ def verify_file(source: str | PathLike[str] | Source, manifest: str | PathLike[s
     DisclosureError
         If the file is not the one that was released, or k or a privacy model does not hold.
     """
-    facts = read_manifest(manifest)
+    facts = read_certificate(certificate)
     source = source if isinstance(source, Source) else read(source)
     output = facts.get("output") or {}
     if output.get("sha256") and source.sha256 and output["sha256"] != source.sha256:
         raise DisclosureError(
-            f"{source.name} is not the file that this manifest describes: the SHA-256 differs.",
+            f"{source.name} is not the file that this certificate describes: the SHA-256 differs.",
             hint="verify the file as it was released, or name its quasi-identifiers (--qi) to verify this one.",
         )
     if "rows" in output and output["rows"] != source.table.num_rows:
         raise DisclosureError(
-            f"{source.name} is not the table that this manifest describes, which has {output['rows']} rows. "
+            f"{source.name} is not the table that this certificate describes, which has {output['rows']} rows. "
             f"Got {source.table.num_rows}.",
             hint="verify the table as it was released.",
         )
@@ -181,24 +181,24 @@ def verify_source(
     )
 
 
-def read_manifest(path: str | PathLike[str]) -> dict[str, Any]:
-    """Return the manifest in a file."""
+def read_certificate(path: str | PathLike[str]) -> dict[str, Any]:
+    """Return the certificate in a file."""
     name = Path(path).name
     try:
         content: Any = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
-        raise DataError(f"The manifest {name} cannot be read: {error.strerror}.") from None
+        raise DataError(f"The certificate {name} cannot be read: {error.strerror}.") from None
     except ValueError:
-        raise DataError(f"The manifest {name} is not JSON.") from None
-    manifest: dict[str, Any] = content if isinstance(content, dict) else {}
-    k = manifest.get("k")
-    if not isinstance(k, dict) or not (manifest.get("quasi_identifiers") and k.get("wanted") and k.get("blocks")):
-        raise DataError(f"{name} is not the manifest of a release.", hint="--manifest writes one.")
-    return manifest
+        raise DataError(f"The certificate {name} is not JSON.") from None
+    certificate: dict[str, Any] = content if isinstance(content, dict) else {}
+    k = certificate.get("k")
+    if not isinstance(k, dict) or not (certificate.get("quasi_identifiers") and k.get("wanted") and k.get("blocks")):
+        raise DataError(f"{name} is not the certificate of a release.", hint="--certificate writes one.")
+    return certificate
 
 
 def _present(source: Source, names: list[str]) -> list[str]:
     missing = [name for name in names if name not in source.table.column_names]
     if missing:
-        raise DataError(f"{source.name} must have the column {missing[0]!r} of its manifest. Got none.")
+        raise DataError(f"{source.name} must have the column {missing[0]!r} of its certificate. Got none.")
     return names

@@ -34,7 +34,7 @@ class Job:
         The table; None if the release was made from a data frame.
     output : path, address or None
         Where to write the release; None to write none.
-    manifest, report, job_file : path or None
+    certificate, report, job_file : path or None
         Where to write them; None to write none.
     reading, writing : mapping
         Keywords of :func:`shoal.io.read`, and `format` and `name_of_table` of :func:`shoal.io.write`.
@@ -45,7 +45,7 @@ class Job:
     plan: Plan
     source: Target | Source | None
     output: Target | None = None
-    manifest: Target | None = None
+    certificate: Target | None = None
     report: Target | None = None
     job_file: Target | None = None
     reading: Mapping[str, Any] = field(default_factory=dict)
@@ -60,7 +60,7 @@ class Job:
     @property
     def documents(self) -> list[Target]:
         """Return the files to write besides the release."""
-        return [target for target in (self.manifest, self.report, self.job_file) if target is not None]
+        return [target for target in (self.certificate, self.report, self.job_file) if target is not None]
 
     def read(self, progress: Progress | None = None) -> Source:
         """Return the table."""
@@ -83,7 +83,7 @@ class Job:
             files.insert(0, place.path)
         real = [os.path.realpath(path) for path in files]
         if len(set(real)) < len(real):
-            raise OptionError("Release, manifest, report and job file must be different files. Got one twice.")
+            raise OptionError("Release, certificate, report and job file must be different files. Got one twice.")
         source = self.source.name if isinstance(self.source, Source) else self.source
         if source is not None and os.path.realpath(source) in real:
             raise OptionError(
@@ -118,8 +118,10 @@ class Job:
     def text(self) -> str:
         """Return the text of the job file."""
         files = {"input": self.source, "output": self.output, "report": self.report}
-        if self.manifest is not None and str(self.manifest) != manifest_beside(self.output, self.writing.get("format")):
-            files["manifest"] = self.manifest
+        if self.certificate is not None and str(self.certificate) != certificate_beside(
+            self.output, self.writing.get("format")
+        ):
+            files["certificate"] = self.certificate
         named = {
             key: where.name if isinstance(where, Source) else os.fspath(where)
             for key, where in files.items()
@@ -133,8 +135,8 @@ def _by_key(options: Iterable[Option], by_field: Mapping[str, Any]) -> dict[str,
     return {option.key: by_field[option.field] for option in options if option.field in by_field}
 
 
-def manifest_beside(output: Target | None, format: str | None = None) -> str | None:
-    """Return the default path of the manifest of a release; None if the release is not a file."""
+def certificate_beside(output: Target | None, format: str | None = None) -> str | None:
+    """Return the default path of the certificate of a release; None if the release is not a file."""
     if output is None:
         return None
     place = locate(output, format, "output")

@@ -28,7 +28,7 @@ def anonymize_file(
     output: Target | None = None,
     plan: Plan | None = None,
     *,
-    manifest: Target | None = None,
+    certificate: Target | None = None,
     report: Target | None = None,
     force: bool = False,
     progress: Progress | None = None,
@@ -45,7 +45,7 @@ def anonymize_file(
         Where to write the release, see :func:`shoal.io.write`. None to only return it.
     plan : Plan or None
         The plan, in place of `fields`.
-    manifest, report : path or None
+    certificate, report : path or None
         Where to write them.
     force : bool
         Whether to overwrite existing files.
@@ -67,7 +67,7 @@ def anonymize_file(
         plan,
         source,
         output,
-        manifest,
+        certificate,
         report,
         writing={} if name_of_table is None else {"name_of_table": name_of_table},
         force=force,

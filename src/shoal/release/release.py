@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 class Release:
     """A table in which k has been verified.
 
-    A release is immutable: arrays and mappings are read-only, and `table`, `missing` and `manifest` return a new object
-    each time.
+    A release is immutable: arrays and mappings are read-only, and `table`, `missing` and `certificate` return a new
+    object each time.
 
     Attributes
     ----------
@@ -139,11 +139,11 @@ class Release:
         return [name for a in self.attributes for name in a.columns] + list(self.plan.stratum)
 
     @property
-    def manifest(self) -> dict[str, Any]:
+    def certificate(self) -> dict[str, Any]:
         """Return the record of what was done, without any value of the table."""
-        from shoal.release.manifest import manifest_of
+        from shoal.release.certificate import certificate_of
 
-        return manifest_of(self)
+        return certificate_of(self)
 
     def report(self, path: str | PathLike[str] | None = None, *, force: bool = False) -> str:
         """Return the report as HTML, and write it to `path` if given."""
@@ -161,7 +161,7 @@ class Release:
         self,
         path: str | PathLike[str],
         *,
-        manifest: str | PathLike[str] | None = None,
+        certificate: str | PathLike[str] | None = None,
         report: str | PathLike[str] | None = None,
         force: bool = False,
         progress: Progress | None = None,
@@ -173,7 +173,7 @@ class Release:
         ----------
         path : path or address
             A file or a database, see :func:`shoal.io.write`.
-        manifest, report : path or None
+        certificate, report : path or None
             Where to write them.
         force : bool
             Whether to overwrite existing files.
@@ -184,11 +184,11 @@ class Release:
         Returns
         -------
         Release
-            This release, with the hash of the file in its manifest.
+            This release, with the hash of the file in its certificate.
         """
         from shoal.release.files import save
 
-        return save(self, path, manifest=manifest, report=report, force=force, progress=progress, **options)
+        return save(self, path, certificate=certificate, report=report, force=force, progress=progress, **options)
 
     def check(self, source: Source) -> None:
         """Raise an error unless k, counting rows, and all models hold in every block of a table that was read again."""

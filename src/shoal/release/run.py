@@ -203,7 +203,7 @@ def _table_of(
 
 
 def _order(n: int, plan: Plan) -> Array | None:
-    """Return the order in which to publish rows. It does not use the seed, which the manifest contains."""
+    """Return the order in which to publish rows. It does not use the seed, which the certificate contains."""
     return np.random.default_rng().permutation(n) if plan.shuffle else None
 
 

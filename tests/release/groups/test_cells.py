@@ -289,19 +289,19 @@ def survey(n=200, seed=1):
 PLAN = {"quasi_identifiers": ["age", "sex", "pay"], "cells": {"age": 10, "pay": 20}}
 
 
-def test_the_manifest_and_the_report_count_what_was_removed():
+def test_the_certificate_and_the_report_count_what_was_removed():
     release = safe(survey(), 5, **PLAN)
-    manifest = release.manifest
-    assert 0 < release.rows_removed == manifest["rows"]["removed"] == 200 - manifest["rows"]["published"]
-    assert manifest["plan"]["cells"] == {"age": 10, "pay": 20}
-    assert [a["published"] for a in manifest["attributes"]] == ["cell of 10", "value", "cell of 20"]
-    assert (manifest["lower_bound"], manifest["methods"][0]["method"]) == (None, "fixed cells")
+    certificate = release.certificate
+    assert 0 < release.rows_removed == certificate["rows"]["removed"] == 200 - certificate["rows"]["published"]
+    assert certificate["plan"]["cells"] == {"age": 10, "pay": 20}
+    assert [a["published"] for a in certificate["attributes"]] == ["cell of 10", "value", "cell of 20"]
+    assert (certificate["lower_bound"], certificate["methods"][0]["method"]) == (None, "fixed cells")
     page = release.report()
     assert f"{release.rows_removed} records were removed, because their cells have fewer than 5 records." in page
     assert f"{release.rows_removed / 2:.1f}\N{NO-BREAK SPACE}% of the records were removed with their cells" in page
     assert "without looking at the data" in page
     assert "as little as possible is lost" not in page
-    again = shoal.anonymize(survey(), plan=Plan.of(**manifest["plan"]))
+    again = shoal.anonymize(survey(), plan=Plan.of(**certificate["plan"]))
     assert again.table.equals(release.table)
 
 

@@ -105,7 +105,7 @@ def test_places_are_left_out_and_that_is_said():
     alone = shoal.anonymize(pa.table(where), 3, places=[("lat", "lon")], method="mdav")
     assert alone.utility.left_out == ("lat, lon",)
     assert alone.utility.certainty_penalty is alone.utility.total_information_loss is None
-    assert alone.manifest["utility"]["certainty_penalty"] is None
+    assert alone.certificate["utility"]["certainty_penalty"] is None
     assert "NCP" not in alone.report()
     table = pa.table({**where, "age": rng.integers(20, 60, 30)})
     beside = shoal.anonymize(table, 3, places=[("lat", "lon")], method="mdav")
@@ -161,9 +161,9 @@ def test_trees_are_measured_on_what_is_published():
     assert up.utility.by_attribute == {"job": pytest.approx((6 * 2 / 5 + 1) / 7)}
 
 
-def test_the_manifest_and_the_report_have_them():
+def test_the_certificate_and_the_report_have_them():
     release = shoal.anonymize(people(), 4, **FIELDS)
-    told = release.manifest["utility"]
+    told = release.certificate["utility"]
     assert told == {**release.utility._asdict(), "left_out": []}
     page = release.report()
     for name in ("NCP", "Total-IL", "C_AVG", "C_DM"):

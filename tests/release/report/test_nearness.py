@@ -90,7 +90,7 @@ def test_what_is_not_known_is_said(monkeypatch):
     ):
         assert release.lower_bound is None
         assert release.gap is None
-        assert release.manifest["gap"] is None
+        assert release.certificate["gap"] is None
         page = release.report()
         assert ("best possible" in page) == (full is not None)
         if full is not None:
@@ -117,15 +117,15 @@ def test_a_bound_of_nothing():
     assert 0 < release.lower_bound <= release.loss
 
 
-def test_the_manifest_has_bound_and_gap():
+def test_the_certificate_has_bound_and_gap():
     release = released()
-    said = json.loads(json.dumps(release.manifest, allow_nan=False))
+    said = json.loads(json.dumps(release.certificate, allow_nan=False))
     assert said["lower_bound"] == release.lower_bound
     assert said["gap"] == release.gap
     assert "highspy" in said["versions"]
     endless = replace(release, lower_bound=0.0)
     assert endless.gap == inf
-    assert endless.manifest["gap"] is None
+    assert endless.certificate["gap"] is None
     assert "the computed bound is 0" in endless.report()
 
 

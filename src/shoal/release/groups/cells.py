@@ -185,7 +185,7 @@ def _how(read: Read, plan: Plan) -> int | float | str:
 
 
 def _in_words(read: Read, how: int | float | str) -> str:
-    """Return what an attribute publishes, for the schema and the manifest."""
+    """Return what an attribute publishes, for the schema and the certificate."""
     if isinstance(how, str):
         return "suppression" if how == SUPPRESSED else how
     if read.attribute.kind == "hierarchical":

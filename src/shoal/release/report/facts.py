@@ -9,8 +9,8 @@ import shoal
 from shoal.options.option import arguments_of
 from shoal.options.table import PLAN
 from shoal.partitioning.registry import find, find_refinement
+from shoal.release.certificate import versions
 from shoal.release.groups.cells import FORM, shown_count
-from shoal.release.manifest import versions
 from shoal.release.measures.utility import sentences
 from shoal.release.report.demands import demand_facts, demand_in_words, three_digits
 from shoal.release.report.nearness import in_full, in_short

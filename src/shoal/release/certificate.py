@@ -1,4 +1,4 @@
-"""The manifest: a record of what was done, without any value of the table."""
+"""The certificate: a record of what was done, without any value of the table."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def versions() -> dict[str, str]:
     return by_package
 
 
-def manifest_of(release: Release) -> dict[str, Any]:
-    """Return the manifest as plain values for JSON."""
+def certificate_of(release: Release) -> dict[str, Any]:
+    """Return the certificate as plain values for JSON."""
     audit, plan = release.audit, release.plan
     return {
         "format": FORMAT,
