@@ -1,7 +1,8 @@
 """The audit: k and the privacy models, checked on the published table alone.
 
 How the table was made plays no part. Two rows are alike if all their published quasi-identifiers are equal, value by
-value. A missing value is equal to a missing value only.
+value, for every reader of the table: a missing value is equal to one of its own kind only (null, NaN, the codes of
+statistics packages), and 1, 1.0 and '1' are three values where a column can hold all of them.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ import numpy as np
 
 from shoal.arrays import Array
 from shoal.errors import DataError, DisclosureError, OptionError, near_names
-from shoal.privacy.classes import classes_of, codes_of
+from shoal.privacy.classes import classes_of, codes_of, told_apart
+from shoal.tables.apart import apart_in
 from shoal.tables.frames import to_arrow
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ WANTED = (
     *("sensitive_attributes", "l", "t", "models", "k_map", "presence"),
     *("types", "levels", "hierarchies", "formats", "missing_values"),
 )
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -122,6 +125,24 @@ def verify(
     >>> [finding.held for finding in shoal.verify(table, ["age", "sex"], sensitive_attributes=["ill"], l=2).models]
     [2.0]
     """
+    data = to_arrow(table, "verify")
+    how: dict[str, Any] = {"text": text, "decimal": decimal, "apart": apart_in(table, data.column_names)}
+    return verify_table(data, quasi_identifiers, k, unit=unit, population=population, **how, **fields)
+
+
+def verify_table(
+    data: Any,
+    quasi_identifiers: Sequence[str] | None,
+    k: int | None,
+    *,
+    unit: str | None = None,
+    population: Any = None,
+    text: bool = False,
+    decimal: str = ".",
+    apart: Mapping[str, Any] = NOTHING,
+    **fields: Any,
+) -> Audit:
+    """Verify a pyarrow.Table; see :func:`verify`, and `shoal.io.Source` for `apart`."""
     from shoal.plan import Plan
     from shoal.privacy.demands import demands_of, glances_of
 
@@ -130,7 +151,7 @@ def verify(
             hint = near_names(name, WANTED, f"there are {', '.join(WANTED)}.")
             raise OptionError(f"The check of a table has no option {name!r}.", hint=hint)
     plan = Plan.of(**fields, **({} if population is None else {"population": "given"}))
-    data = to_arrow(table, "verify")
+    data = to_arrow(data, "verify")  # refuses a table without rows
     others = (unit, *plan.demanded_of)
     names = (
         [name for name in data.column_names if name not in others] if quasi_identifiers is None else quasi_identifiers
@@ -146,12 +167,13 @@ def verify(
         raise OptionError(f"The 'k' option of verify must be a positive integer. Got {k!r}.")
     units = None if unit is None else codes_of(data.column(unit))
     demands = demands_of(data, plan, text=text, decimal=decimal)
-    result = audit(data, names, k, units=units, demands=demands)
+    result = audit(data, names, k, units=units, demands=demands, apart=apart)
     if population is not None:
         models = counted(data, population, names, plan, text=text, decimal=decimal)
         result = replace(result, models=result.models + models)
     if plan.sensitive_attributes and not demands:
-        result = replace(result, glances=findings(data, names, glances_of(data, plan, text=text, decimal=decimal)))
+        glances = glances_of(data, plan, text=text, decimal=decimal)
+        result = replace(result, glances=findings(*told_apart(data, names, apart), glances))
     return result
 
 
@@ -162,10 +184,15 @@ def audit(
     *,
     units: Array | None = None,
     demands: Sequence[Demand] = (),
+    apart: Mapping[str, Any] = NOTHING,
 ) -> Audit:
-    """Count the k that holds in a pyarrow.Table, in rows and in `units` (int64[n]) if given, and check demands."""
+    """Count the k that holds in a pyarrow.Table, in rows and in `units` (int64[n]) if given, and check demands.
+
+    With `apart`, as in `shoal.io.Source`, values that were different in the file are different here.
+    """
     if table.num_rows == 0:
         raise DataError("A published table must have rows. Got none.")
+    table, names = told_apart(table, names, apart)
     classes = classes_of(table, names)
     sizes = np.bincount(classes)
     by_units, k_units = sizes, None

@@ -25,6 +25,7 @@ from shoal.release.groups.population import check_columns, kept_to, people_of
 from shoal.release.groups.strata import constraints_of
 from shoal.tables import columns as _columns
 from shoal.tables import frames, schema
+from shoal.tables.apart import refuse_apart
 from shoal.tables.identifiers import refuse_identifiers
 from shoal.tables.texts import Notation
 from shoal.tables.values import Codes, Numbers, Places, Values
@@ -154,6 +155,7 @@ def prepare(native: Any, plan: Plan, *, text: bool = False, decimal: str = ".", 
         unread = ("other", "sensitive", "identifier")
         needed = [c.name for c in columns if c.inferred or c.role not in unread or c.name in demanded]
         table = frames.to_arrow(native, "anonymize", needed)
+        refuse_apart(native, plan.stratum)
         refuse_identifiers(table, columns, text=text, decimal=decimal)
         reads = schema.read(table, columns, plan, text=text, decimal=decimal)
     n_in = table.num_rows
