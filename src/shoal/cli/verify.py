@@ -153,6 +153,7 @@ def _shown(source: Source, audit: Audit, checks: list[tuple[str, bool]], certifi
     rows.append(("groups", groups))
     if certificate is not None:
         rows.append(("certificate", Text(certificate)))
+    rows += [("note", Text(note)) for note in audit.notes]
     for what, passed in checks:
         result = "does not hold" if not passed else "matches the certificate" if what == HASH else "holds"
         rows.append(("checked", Text(f"{what}: {result}", "green" if passed else "red")))
@@ -192,6 +193,7 @@ def _facts(source: Source, audit: Audit, checks: list[tuple[str, bool]], holds: 
         "groups_below": audit.classes_below,
         "rows_below": audit.rows_below,
         "group_sizes": {str(size): count for size, count in audit.sizes.items()},
+        "notes": list(audit.notes),
         "checks": [{"what": what, "holds": passed} for what, passed in checks],
         "holds": holds,
     }

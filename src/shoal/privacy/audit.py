@@ -16,7 +16,7 @@ import numpy as np
 
 from shoal.arrays import Array
 from shoal.errors import DataError, DisclosureError, OptionError, near_names
-from shoal.privacy.classes import classes_of, codes_of, told_apart
+from shoal.privacy.classes import Units, classes_of, told_apart, units_of
 from shoal.tables.apart import apart_in
 from shoal.tables.frames import to_arrow
 
@@ -56,6 +56,8 @@ class Audit:
         The finding for each required model.
     glances : tuple of Finding
         Measured values of sensitive attributes for which nothing was required.
+    notes : tuple of str
+        What was counted as one: spellings of sensitive values and units, rows without a unit.
     """
 
     rows: int
@@ -68,6 +70,7 @@ class Audit:
     sizes: Mapping[int, int]
     models: tuple[Finding, ...] = ()
     glances: tuple[Finding, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def holds(self) -> bool:
@@ -100,7 +103,8 @@ def verify(
     k : int or None
         The required k. Classes below it are counted.
     unit : name or None
-        Column with the unit (person, household, ...) of each row. k then counts different units.
+        Column with the unit (person, household, ...) of each row. k then counts different units. Texts that a person
+        reads as one are one unit, and so are all rows without a unit.
     population : data frame or None
         Everybody who may be in the table, for `k_map` and `presence`.
     text, decimal : bool, str
@@ -144,7 +148,7 @@ def verify_table(
 ) -> Audit:
     """Verify a pyarrow.Table; see :func:`verify`, and `shoal.io.Source` for `apart`."""
     from shoal.plan import Plan
-    from shoal.privacy.demands import demands_of, glances_of
+    from shoal.privacy.demands import demands_of, glances_of, said_of
 
     for name in fields:
         if name not in WANTED:
@@ -165,16 +169,24 @@ def verify_table(
         raise OptionError("At least one quasi-identifier must be named. Got none.")
     if k is not None and (isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1):
         raise OptionError(f"The 'k' option of verify must be a positive integer. Got {k!r}.")
-    units = None if unit is None else codes_of(data.column(unit))
+    units = None if unit is None else units_of(data.column(unit), unit, decimal)
     demands = demands_of(data, plan, text=text, decimal=decimal)
-    result = audit(data, names, k, units=units, demands=demands, apart=apart)
+    result = audit(data, names, k, units=None if units is None else units.codes, demands=demands, apart=apart)
+    if units is not None:
+        result = replace(result, notes=result.notes + _said_of(units))
     if population is not None:
         models = counted(data, population, names, plan, text=text, decimal=decimal)
         result = replace(result, models=result.models + models)
     if plan.sensitive_attributes and not demands:
         glances = glances_of(data, plan, text=text, decimal=decimal)
-        result = replace(result, glances=findings(*told_apart(data, names, apart), glances))
+        found = findings(*told_apart(data, names, apart), glances)
+        result = replace(result, glances=found, notes=result.notes + said_of(glances))
     return result
+
+
+def _said_of(units: Units) -> tuple[str, ...]:
+    alone = f"{units.missing} rows have no unit: they count as one unit together." if units.missing else ""
+    return tuple(filter(None, (units.note, alone)))
 
 
 def audit(
@@ -212,7 +224,16 @@ def audit(
         rows_below=int(sizes[below].sum()),
         sizes=MappingProxyType(dict(zip(kinds.tolist(), numbers.tolist(), strict=True))),
         models=findings(table, names, demands),
+        notes=_said_of_demands(demands),
     )
+
+
+def _said_of_demands(demands: Sequence[Demand]) -> tuple[str, ...]:
+    if not demands:
+        return ()
+    from shoal.privacy.demands import said_of
+
+    return said_of(demands)
 
 
 def findings(table: Any, names: Sequence[str], demands: Sequence[Demand]) -> tuple[Finding, ...]:

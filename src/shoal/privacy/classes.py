@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from shoal.arrays import Array
 from shoal.errors import DataError, OptionError, near_names
 from shoal.tables.frames import names_of
+from shoal.tables.spelling import read_as_one, said
 
 
 def classes_of(table: Any, names: Sequence[str]) -> Array:
@@ -73,6 +74,51 @@ def told_apart(table: Any, names: Sequence[str], apart: Mapping[str, Any]) -> tu
             table = table.append_column(added, apart[name].cast(pa.string()).cast(pa.binary()))
             strict.append(added)
     return table, strict
+
+
+class Units(NamedTuple):
+    """The units (persons, households, ..) of rows.
+
+    Attributes
+    ----------
+    codes : int64[n]
+        Rows of one unit have the same number. Rows without a unit are one unit together: they may all be of one person.
+    missing : int
+        The number of rows without a unit.
+    note : str
+        What must be said: texts that count as one unit, because a person reads them as one. Empty if there are none.
+    """
+
+    codes: Array
+    missing: int
+    note: str = ""
+
+
+def units_of(column: Any, name: str, decimal: str = ".") -> Units:
+    """Return the units of a column. Unlike values that are published, they are compared as a person reads them."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_floating(column.type):
+        numbers = np.array(column.to_numpy(), np.float64) + 0.0  # turns -0 into 0
+        absent = np.isnan(numbers)
+        codes = _renumbered(np.where(absent, 0.0, numbers))[0]
+        return _units(codes, absent)
+    absent = np.array(column.is_null().to_numpy(), bool)
+    codes = codes_of(column)
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        return _units(codes, absent)
+    kinds, first = np.unique(codes, return_index=True)
+    texts = column.take(pa.array(first)).to_pylist()
+    read = read_as_one(["" if text is None else text for text in texts], decimal)
+    written, units = len(kinds) - int(absent.any()), len(np.unique(read[read >= 0]))
+    note = said(name, written, units, "units") if units < written else ""
+    return _units(read[codes], read[codes] < 0, note)
+
+
+def _units(codes: Array, absent: Array, note: str = "") -> Units:
+    return Units(_renumbered(np.where(absent, -1, codes))[0], int(absent.sum()), note)
 
 
 def _renumbered(keys: Array) -> tuple[Array, int]:
