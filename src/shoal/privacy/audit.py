@@ -247,24 +247,23 @@ def counted(
     table: Any, population: Any, names: Sequence[str], plan: Plan, *, text: bool = False, decimal: str = "."
 ) -> tuple[Finding, ...]:
     """Return the findings for k-map and delta-presence: a pyarrow.Table against its population."""
-    from shoal.privacy.findings import finding
+    from shoal.privacy.findings import population_finding
     from shoal.privacy.population import DeltaPresence, KMap, PopulationModel, population_counts
-    from shoal.tables.schema import attribute
+    from shoal.tables.schema import attribute, markers
 
     theirs = to_arrow(population, "a population", list(names))
     trees = [name for name in plan.hierarchies if name in names]
     attributes = [attribute(theirs, name, plan, text=text, decimal=decimal).attribute for name in trees]
     hierarchies = {one.name: one.hierarchy for one in attributes if one.hierarchy is not None}
-    classes, matches = population_counts(
-        table, theirs, names, hierarchies, levels=plan.levels, text=text, decimal=decimal
-    )
-    sizes = np.bincount(classes)
+    means_missing = {name: markers(plan, name) for name in names}
+    how: dict[str, Any] = {"levels": plan.levels, "text": text, "decimal": decimal, "markers": means_missing}
+    counts = population_counts(table, theirs, names, hierarchies, **how)
     models: list[PopulationModel] = []
     if plan.k_map is not None:
         models.append(KMap(plan.k_map))
     if plan.presence is not None:
         models.append(DeltaPresence(*plan.presence))
-    return tuple(finding(model, None, model.measure(sizes, matches), sizes) for model in models)
+    return tuple(population_finding(model, counts) for model in models)
 
 
 def require_privacy(result: Audit, what: str) -> None:
@@ -277,6 +276,12 @@ def require_privacy(result: Audit, what: str) -> None:
             hint="nothing was published.",
         )
     for finding in result.models:
+        if finding.unmatched:
+            raise DisclosureError(
+                f"{what} must satisfy {str(finding.model)!r}. Got {finding.unmatched} people of the population whom no "
+                "row fits, so that they are certainly not in it.",
+                hint="nothing was published.",
+            )
         if not finding:
             where = "" if finding.attribute is None else f" in {finding.attribute!r}"
             raise DisclosureError(
