@@ -106,17 +106,22 @@ class Prepared:
         return 0 if self.cells is None else self.cells.removed
 
     def stricter(self) -> Prepared | None:
-        """Return the same with stricter demands, or None if there are none.
+        """Return the same with stricter demands and a warning that says so, or None if there are none.
 
         (n, t)-closeness depends on where groups are, which differs between coordinates and published values.
         t-closeness implies it and does not depend on this.
         """
+        changed = [d.sensitive.name for d in self.constraints.demands if implying(d.model) is not d.model]
+        if not changed:
+            return None
         demands = tuple(demand._replace(model=implying(demand.model)) for demand in self.constraints.demands)
-        return (
-            None
-            if demands == self.constraints.demands
-            else replace(self, constraints=self.constraints._replace(demands=demands))
+        words = (
+            f"Groups made for (n, t)-closeness of {', '.join(map(repr, dict.fromkeys(changed)))} did not have it as "
+            "published. The release has groups made for t-closeness with the same t instead, which is stricter and may "
+            "lose more."
         )
+        constraints = self.constraints._replace(demands=demands)
+        return replace(self, constraints=constraints, warnings=(*self.warnings, words))
 
     def embedded(self) -> Coordinates:
         """Return the coordinates of the attributes."""
