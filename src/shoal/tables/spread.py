@@ -96,9 +96,9 @@ class Spread(NamedTuple):
             group, edge = np.divmod(keys, max(1, len(self.parents)))
             here = depths[edge] == depth
             sums += np.bincount(group[here], self.squares[edge[here]] * amounts[here] ** 2, groups)
-            above = np.where(here, self.parents[edge], edge)
-            kept = above >= 0
-            keys, amounts = _added(group[kept] * len(self.parents) + above[kept], amounts[kept])
+            lifted = np.where(here, self.parents[edge], edge)
+            kept = lifted >= 0
+            keys, amounts = _added(group[kept] * len(self.parents) + lifted[kept], amounts[kept])
         return sums
 
 
