@@ -189,10 +189,10 @@ def test_extended_missing_values_of_stata(tmp_path):
     assert k_of(tmp_path / "x.dta") == 4
 
 
-def test_verify_with_a_manifest_sees_them_too(tmp_path):
-    """A file that was changed after its release: the manifest has no hash of databases."""
+def test_verify_with_a_certificate_sees_them_too(tmp_path):
+    """A file that was changed after its release: the certificate has no hash of databases."""
     people = pa.table({"age": [1, 2, 3, 4, 11, 12, 13, 14]})
-    shoal.anonymize(people, k=4, method="mdav").save(tmp_path / "x.db", manifest=tmp_path / "m.json")
+    shoal.anonymize(people, k=4, method="mdav").save(tmp_path / "x.db", certificate=tmp_path / "m.json")
     assert shoal.verify_file(tmp_path / "x.db", tmp_path / "m.json").k == 4
     with sqlite3.connect(tmp_path / "x.db") as base:
         base.execute("CREATE TABLE y AS SELECT CASE WHEN rowid % 2 THEN age ELSE CAST(age AS TEXT) END AS age FROM x")
