@@ -1,7 +1,7 @@
 """Texts that a person reads as one value."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from shoal.tables.spelling import as_read, read_as_one
@@ -62,7 +62,9 @@ def test_numbers_of_texts():
     assert read_as_one([]).tolist() == []
 
 
+@settings(max_examples=300)
 @given(st.text(max_size=8))
+@example("`")
 def test_reading_again_changes_nothing(text):
     key = as_read(text)
     assert as_read(f" {text}\u200b\n") == key

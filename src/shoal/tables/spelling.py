@@ -24,7 +24,7 @@ _INVISIBLE |= {*range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xE0100, 0
 _BLANK = 0x2800  # Braille without dots
 _SAME = {
     **dict.fromkeys(map(ord, "\u2212\u02d7\u2043"), "-"),
-    **dict.fromkeys(map(ord, "\u2018\u2019\u201b\u02bc\u2032`\u00b4"), "'"),
+    **dict.fromkeys(map(ord, "\u2018\u2019\u201b\u02bc\u2032\u00b4"), "'"),
 }
 _SAME |= dict.fromkeys(map(ord, "\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb"), '"')
 
@@ -33,7 +33,7 @@ def as_read(text: str, decimal: str = ".") -> str:
     """Return a key that is the same for all texts that a person reads as one; empty if there is nothing to read."""
     if not (text.isascii() and text.isprintable()):
         text = _plain(text)
-    key = " ".join(text.casefold().split())
+    key = " ".join(text.casefold().replace("`", "'").split())
     if not key.isascii():
         key = unicodedata.normalize("NFKC", key)
     elif key.isdigit():

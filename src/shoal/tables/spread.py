@@ -86,8 +86,8 @@ class Spread(NamedTuple):
     def _squared_sums(self, labels: Array, own: Array, groups: int) -> Array:
         """Return float64[groups]: the sum over edges of the squared length times the squared weight below."""
         depths = np.zeros(len(self.parents) + 1, np.int64)
-        for edge, above in enumerate(self.parents.tolist()):
-            depths[edge] = depths[above] + 1
+        for at, above in enumerate(self.parents.tolist()):
+            depths[at] = depths[above] + 1
         present = self.nodes >= 0
         keys, amounts = _added(labels[present] * len(self.parents) + self.nodes[present], own[present])
         sums = np.zeros(groups)
