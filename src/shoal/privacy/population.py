@@ -17,9 +17,9 @@ from shoal.errors import DataError, OptionError, near_names
 from shoal.privacy.classes import by_first_row, classes_of, named
 from shoal.privacy.matching import Matching, matched
 from shoal.privacy.model import TOLERANCE, Model, as_text
-from shoal.tables.columns import without_markers
 from shoal.tables.frames import to_arrow
 from shoal.tables.hierarchy import Hierarchy
+from shoal.tables.markers import without_markers
 
 # Children of a node in the tree of the population, and pairs of a class and a node that are compared at once.
 BELOW, AT_ONCE = 8, 1 << 19

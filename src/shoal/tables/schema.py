@@ -15,6 +15,7 @@ from shoal.errors import OptionError, near_names
 from shoal.plan import Plan
 from shoal.tables import columns as _columns
 from shoal.tables.hierarchy import Hierarchy
+from shoal.tables.markers import can_hold, without_markers
 from shoal.tables.representatives import REPRESENTATIVES
 from shoal.tables.texts import Notation
 from shoal.tables.values import Codes, Values
@@ -183,7 +184,7 @@ def attribute(
     Markers of missing values are about quasi-identifiers. A `sensitive` column publishes them as values, so they count
     as values. In a column of text that holds numbers or dates otherwise, a marker that is neither is missing.
     """
-    column = _columns.without_markers(table.column(name), markers(plan, name), decimal)
+    column = without_markers(table.column(name), markers(plan, name), decimal)
     if sensitive:
         column = _with_markers(table.column(name), column, plan, name, text, decimal)
     kind: str | None = plan.types.get(name)
@@ -237,8 +238,8 @@ def _with_markers(column: Any, without: Any, plan: Plan, name: str, text: bool, 
         return column
     kind = plan.types.get(name) or _columns.infer(without, text=text, decimal=decimal, name=name)[0]
     pattern = plan.formats.get(name, "")
-    foreign = [one for one in markers(plan, name) if not _columns.can_hold(column, one, kind, decimal, pattern)]
-    kept = _columns.without_markers(column, foreign, decimal)
+    foreign = [one for one in markers(plan, name) if not can_hold(column, one, kind, decimal, pattern)]
+    kept = without_markers(column, foreign, decimal)
     if isinstance(plan.missing_values, dict) and kept.null_count < without.null_count:
         raise OptionError(
             f"The 'missing_values' of a plan must be about quasi-identifiers. Got values of {name!r}, which is "
@@ -251,7 +252,7 @@ def _with_markers(column: Any, without: Any, plan: Plan, name: str, text: bool, 
 def _place(table: Any, pair: tuple[str, str], plan: Plan, text: bool, decimal: str) -> Read:
     halves, writings = [], []
     for name in pair:
-        column = _columns.without_markers(table.column(name), markers(plan, name), decimal)
+        column = without_markers(table.column(name), markers(plan, name), decimal)
         writing = Notation(column.type, text, decimal, plan.digits.get(name))
         values, writing = _columns.decode_numbers(column, writing, "continuous", name)
         halves.append(values.values)

@@ -11,6 +11,7 @@ from shoal.arrays import Array
 from shoal.errors import DataError, OptionError, near_names
 from shoal.tables import columns as _columns
 from shoal.tables.hierarchy import Hierarchy
+from shoal.tables.markers import without_markers
 from shoal.tables.spelling import read_as_one
 from shoal.tables.values import Codes, Numbers, Values
 
@@ -100,7 +101,7 @@ def sensitive(
     if name not in table.column_names:
         hint = near_names(name, table.column_names, f"it has {len(table.column_names)} columns.")
         raise OptionError(f"The table has no column {name!r}.", hint=hint)
-    column = _columns.without_markers(_with_type(table.column(name)), markers, decimal)
+    column = without_markers(_with_type(table.column(name)), markers, decimal)
     kind = _kind(column, name, kind, levels, hierarchy, text, decimal)
     values, _ = _columns.decode(column, kind, text=text, decimal=decimal, levels=levels, name=name)
     return sensitive_of(name, values, kind, hierarchy, ground, decimal)
