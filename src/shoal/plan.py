@@ -100,11 +100,12 @@ class Plan(BaseModel):
     coordinates : int
         Largest number of coordinates of a nominal or hierarchical attribute. An attribute that needs more, such as
         thousands of postcodes, is projected onto this number of directions, always the same ones. Its distances are
-        then preserved on average, each to within about sqrt(2 / coordinates); a note tells you so.
+        then preserved on average, each to within about sqrt(2 / coordinates); a note tells you so. The loss is measured
+        in true distances all the same.
     missing : "value", "error" or "drop"
         Whether missing values are treated as values, are refused, or have their rows dropped.
     missing_values : values, or {name: values}
-        Values that stand for a missing value. Otherwise, only empty fields are missing.
+        Values of quasi-identifiers that stand for a missing value. Otherwise, only empty fields are missing.
     release : str
         "microaggregation" publishes typical values, "local-recoding" ranges and ancestors, "global-recoding" the same
         without ever separating equal records, "strongly-safe" the cell of each record: cells do not depend on the data,

@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from invariants import plain_columns
 from shoal.errors import DataError, DisclosureError, OptionError
 from shoal.privacy.audit import audit, require_privacy
 from shoal.privacy.classes import classes_of, codes_of
@@ -48,8 +47,8 @@ def tables(draw):
 
 
 def keys_of(table):
-    """Return a tuple of texts for each row: 0 and -0 differ, missing values do not."""
-    return list(zip(*(map(repr, values) for values in plain_columns(table).values()), strict=True))
+    """Return a tuple of texts for each row: 0 and -0 differ, and so do null and NaN."""
+    return list(zip(*(map(repr, values) for values in table.to_pydict().values()), strict=True))
 
 
 def frames_of(table):
@@ -98,7 +97,7 @@ def test_order_and_labels_of_rows_do_not_matter(drawn, random):
     before = shoal.verify(table)
     order = list(range(table.num_rows))
     random.shuffle(order)
-    frame = table.to_pandas().iloc[order]
+    frame = table.to_pandas(types_mapper=pd.ArrowDtype).iloc[order]
     frame.index = [f"row {i % 3}" for i in order]
     assert shoal.verify(frame) == before
     assert shoal.verify(table.take(pa.array(order))) == before
@@ -114,10 +113,9 @@ def test_missing_values_are_counted_not_dropped():
         assert shoal.verify(table).k == 1
 
 
-def test_nan_and_null_are_one_and_like_nothing_else():
-    numbers = pa.chunked_array([[0.0, None], [float("nan"), -float("nan")]])
-    assert codes_of(numbers).tolist()[1:] == [codes_of(numbers)[1]] * 3
-    assert len(set(codes_of(numbers))) == 2
+def test_nan_and_null_are_two_and_like_nothing_else():
+    numbers = pa.chunked_array([[0.0, None], [float("nan"), None]])
+    assert len(set(codes_of(numbers))) == 3
     texts = pa.chunked_array([["None", None, "nan", ""]])
     assert len(set(codes_of(texts))) == 4
 

@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.errors import DataError, OptionError
+import shoal
+from shoal.errors import DataError, DisclosureError, OptionError
+from shoal.privacy.audit import require_privacy
 from shoal.privacy.findings import check_population
 from shoal.privacy.population import DeltaPresence, KMap, population_counts
 from shoal.tables.hierarchy import Hierarchy
@@ -72,6 +74,11 @@ def stands_for(meant, value):
     return above and (value < high if ends[1] == ")" else value <= high)
 
 
+def may_stand_for(meant, value):
+    """The same where a missing value may hide any other, and any other a missing value."""
+    return meant == ("none",) or value is None or stands_for(meant, value)
+
+
 @st.composite
 def tables(draw):
     names = draw(st.lists(st.sampled_from(sorted(published)), min_size=1, max_size=3, unique=True))
@@ -86,17 +93,27 @@ def test_counts_are_those_of_all_pairs(drawn):
     names, ours, theirs = drawn
     table = pa.table({name: pa.array([row[j][1] for row in ours], pa.string()) for j, name in enumerate(names)})
     everybody = {name: pa.array([row[j] for row in theirs], TYPES[name]) for j, name in enumerate(names)}
-    classes, matches = population_counts(
-        table, pa.table(everybody), names, {"region": REGIONS}, levels={"level": LEVELS}
-    )
+    counts = population_counts(table, pa.table(everybody), names, {"region": REGIONS}, levels={"level": LEVELS})
     seen = {}
+    keys = [tuple(text for _, text in row) for row in ours]
+    gaps = [any(row[j] is None for row in (*keys, *theirs)) for j in range(len(names))]
     for i, row in enumerate(ours):
-        key = tuple(text for _, text in row)
-        assert classes[i] == seen.setdefault(key, len(seen))
-        count = sum(
-            all(stands_for(meant, value) for (meant, _), value in zip(row, other, strict=True)) for other in theirs
+        assert counts.classes[i] == seen.setdefault(keys[i], len(seen))
+        strict, wider = (
+            sum(all(rule(meant, value) for (meant, _), value in zip(row, other, strict=True)) for other in theirs)
+            for rule in (stands_for, may_stand_for)
         )
-        assert matches[classes[i]] == count
+        size = keys.count(keys[i])
+        inexact = sum((size if text is None else size - 1) // 2 for text, gap in zip(keys[i], gaps, strict=True) if gap)
+        assert counts.sizes[counts.classes[i]] == size
+        assert counts.matches[counts.classes[i]] == min(wider, strict + inexact)
+        assert counts.widest[counts.classes[i]] == wider
+    lost = [
+        other
+        for other in theirs
+        if not any(all(map(may_stand_for, (meant for meant, _ in row), other)) for row in ours)
+    ]
+    assert counts.unmatched == len(lost)
 
 
 @pytest.mark.parametrize("at_once", [8, 64])
@@ -113,15 +130,18 @@ def test_many_rows_in_small_pieces(monkeypatch, at_once):
             "b": ["{" + ", ".join(map(str, s)) + "}" for s in sets],
         }
     )
-    classes, matches = population_counts(table, pa.table({"a": people[:, 0], "b": people[:, 1]}))
+    counts = population_counts(table, pa.table({"a": people[:, 0], "b": people[:, 1]}))
+    anywhere = np.zeros(len(people), bool)
     for i in range(40):
         inside = (people[:, 0] >= lows[i, 0]) & (people[:, 0] <= highs[i, 0]) & np.isin(people[:, 1], sets[i])
-        assert matches[classes[i]] == inside.sum()
+        assert counts.matches[counts.classes[i]] == inside.sum()
+        anywhere |= inside
+    assert counts.unmatched == (~anywhere).sum()
 
 
 def one(published, population, **how):
     counted = population_counts(pa.table({"x": published}), pa.table({"x": population}), ["x"], **how)
-    return counted[1].tolist()
+    return counted.matches.tolist()
 
 
 def test_plain_values_of_equal_and_of_other_types():
@@ -155,7 +175,7 @@ def test_values_that_look_like_ranges_are_values_first():
 def test_ordered_categories_tell_their_levels():
     population = pd.DataFrame({"x": pd.Categorical(["low", "high", "middle"], categories=LEVELS, ordered=True)})
     table = pd.DataFrame({"x": ["[low, middle]", "[middle, high]", "[low, top]"]})
-    assert population_counts(table, population)[1].tolist() == [2, 2, 0]
+    assert population_counts(table, population).matches.tolist() == [2, 2, 0]
 
 
 def test_labels_that_stand_for_several_nodes():
@@ -200,21 +220,94 @@ def test_delta_presence():
     assert not found
     assert found.held == pytest.approx(2 / 3)
     assert found.offending.tolist() == [0]
-    assert check_population(DeltaPresence(0.5, 0.7), pa.table(RELEASE), pa.table(PEOPLE))
-    rare = check_population(DeltaPresence(0.6, 0.7), pa.table(RELEASE), pa.table(PEOPLE))
+    people = {"age": [20, 21, 25, 31, 39], "sex": ["f", "f", "m", "f", "f"]}
+    assert check_population(DeltaPresence(0.5, 0.7), pa.table(RELEASE), pa.table(people))
+    rare = check_population(DeltaPresence(0.6, 0.7), pa.table(RELEASE), pa.table(people))
     assert rare.offending.tolist() == [1]
     assert rare.held == pytest.approx(0.5)
 
 
+def test_somebody_whom_no_row_fits_breaks_a_lower_bound():
+    """The man of 30 is certainly not in the table."""
+    assert check_population(DeltaPresence(0, 0.7), pa.table(RELEASE), pa.table(PEOPLE))
+    found = check_population(DeltaPresence(0.5, 0.7), pa.table(RELEASE), pa.table(PEOPLE))
+    assert not found
+    assert (found.held, found.unmatched, found.groups_below) == (0, 1, 0)
+    result = shoal.verify(pa.table(RELEASE), ["age", "sex"], population=pa.table(PEOPLE), presence=(0.5, 0.7))
+    assert not result.holds
+    with pytest.raises(DisclosureError, match="Got 1 people of the population whom no row fits"):
+        require_privacy(result, "The table")
+
+
 def test_delta_presence_is_not_monotone_and_k_map_is():
-    people = pa.table({"age": list(range(10))})
+    people = pa.table({"age": [0, 1, 8, 9]})
     parts, union = pa.table({"age": ["[0, 1]", "[8, 9]"]}), pa.table({"age": ["[0, 9]", "[0, 9]"]})
     assert check_population(DeltaPresence(0.5, 0.5), parts, people)
+    people = pa.table({"age": list(range(10))})
     assert not check_population(DeltaPresence(0.5, 1), union, people)
+    people = pa.table({"age": [0, 1]})
     overlapping = pa.table({"age": ["[0, 1]", "[0, 1.5]"]})
     assert check_population(DeltaPresence(0.5, 0.5), overlapping, people)
     assert not check_population(DeltaPresence(0, 0.5), pa.table({"age": ["[0, 1.5]", "[0, 1.5]"]}), people)
+    people = pa.table({"age": list(range(10))})
     assert check_population(KMap(1), union, people).held >= check_population(KMap(1), parts, people).held
+
+
+# --- missing values ---
+
+
+def test_missing_values_are_counted_as_far_as_they_can_be_members():
+    everybody = [7, 8, *[None] * 100]
+    assert one(["[7, 8]"] * 2, everybody) == [2]  # one of two without a value would be half: nothing would be published
+    assert one(["[7, 8]"] * 3, everybody) == [3]
+    assert one(["[7, 8]"] * 7, everybody) == [5]
+    assert one([None] * 3, [1, 2, 3, 4, None, None]) == [3]
+    assert one([None] * 3, [1, 2, 3, 4, None, None], markers={"x": [1]}) == [4]
+    assert one(["*"] * 3, everybody) == [102]
+
+
+def test_least_share_counts_everybody_who_may_be_meant():
+    """Three of 102 people may have no value and still be in the group: somebody without one is hardly in it."""
+    table, people = pa.table({"x": ["[7, 8]"] * 3}), pa.table({"x": [7, 8, *[None] * 100]})
+    assert check_population(DeltaPresence(0, 1), table, people).held == 1
+    found = check_population(DeltaPresence(0.5, 1), table, people)
+    assert found.held == pytest.approx(3 / 102)
+
+
+@pytest.mark.parametrize("missing", [None, -1])
+@pytest.mark.parametrize(
+    ("demand", "held"), [({"k_map": 3}, 3), ({"presence": (0, 1)}, 1), ({"presence": (0.5, 1)}, 1)]
+)
+def test_release_of_a_whole_population_with_missing_values(missing, demand, held):
+    table = pa.table({"age": [1, 2, missing, 7, 8, 9]})
+    fields = {"release": "local-recoding", "method": "mdav", "missing_values": [-1], **demand}
+    release = shoal.anonymize(table, k=3, population=table, **fields)
+    assert release.table["age"].to_pylist() == ["[1, 2]"] * 3 + ["[7, 9]"] * 3
+    assert release.audit.models[0].held == held
+
+
+@settings(max_examples=40)
+@given(st.lists(st.none() | st.integers(0, 9), min_size=4, max_size=24), st.data())
+def test_releases_of_samples_hold_by_a_plain_count(everybody, data):
+    """Whatever is missing: the table is found in its population, and people whom no row fits break a lower bound."""
+    taken = data.draw(st.lists(st.booleans(), min_size=len(everybody), max_size=len(everybody)))
+    sample = [value for value, kept in zip(everybody, taken, strict=True) if kept]
+    if len(sample) < 2:
+        return
+    low = data.draw(st.sampled_from([0.0, 0.2]))
+    population = pa.table({"x": pa.array(everybody, pa.int64())})
+    fields = {"release": "local-recoding", "method": "mdav", "presence": (low, 1)}
+    try:
+        release = shoal.anonymize(
+            pa.table({"x": pa.array(sample, pa.int64())}), k=2, population=population, types={"x": "integer"}, **fields
+        )
+    except DataError as error:
+        assert low > 0
+        assert "if all records are in one group" in str(error)  # noqa: PT017
+        return
+    ranges = [word and [int(end) for end in word.strip("[]").split(", ")] for word in release.table["x"].to_pylist()]
+    for value in everybody if low else sample:
+        assert any(value is None or ends is None or min(ends) <= value <= max(ends) for ends in ranges)
 
 
 def test_a_table_that_is_not_from_the_population_is_refused():

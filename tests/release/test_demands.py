@@ -1,10 +1,12 @@
 """Models of privacy in releases: enforced, checked on what is published, told, and refused where they cannot be had."""
 
 import json
+import warnings
 from collections import Counter
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -274,3 +276,19 @@ def test_populations_that_do_not_serve_are_refused(fields, part):
 def test_a_population_without_the_quasi_identifiers_is_refused():
     with pytest.raises(OptionError, match="must have the quasi-identifier 'wage'"):
         release(people(), release="local-recoding", population=people(200).drop(columns="wage"), k_map=5)
+
+
+@pytest.mark.parametrize(("seed", "regrouped"), [(32, True), (0, False)])
+def test_groups_made_for_another_model_are_said(seed, regrouped):
+    rng = np.random.default_rng(seed)
+    columns = {"age": rng.integers(20, 80, 60), "town": rng.integers(0, 4, 60), "ill": rng.integers(0, 2, 60)}
+    table = pa.table({name: v if name == "age" else [f"v{x}" for x in v] for name, v in columns.items()})
+    models = {"ill": ["n-t-closeness n=20 t=0.2"]}
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        result = shoal.anonymize(table, k=3, quasi_identifiers=["age", "town"], models=models, method="mdav")
+    words = [str(one.message) for one in said if "made for t-closeness" in str(one.message)]
+    assert len(words) == regrouped
+    assert list(result.warnings) == words
+    assert result.audit.holds
+    assert str(result.audit.models[0].model) == models["ill"][0]

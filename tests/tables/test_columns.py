@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.errors import DataError, OptionError
-from shoal.tables.columns import decode, decode_place, encode, infer, typed, without_markers
+from shoal.tables.columns import decode, decode_place, encode, infer, typed
+from shoal.tables.markers import without_markers
 from shoal.tables.values import Codes, Computed, Numbers, Rows, Texts
 
 

@@ -72,7 +72,7 @@ OPTIONS = (
 def verify(given: Given) -> None:
     """Count which [bold]k[/bold] holds in a published table, and which [bold]l[/bold] and [bold]t[/bold].
 
-    Rows form a group if they have the same quasi-identifiers. A missing value equals missing values only.
+    Rows form a group if they have the same quasi-identifiers. A missing value equals missing values of its kind only.
     """
     from shoal.release.job import read_input
 
@@ -127,10 +127,12 @@ def _against(source: Source, certificate: str, k: int | None) -> tuple[Audit, li
     blocks = facts["k"]["blocks"]
     strata = [name for name in facts["quasi_identifiers"] if not any(name in block for block in blocks)]
     for block in blocks:
-        of_block = audit(source.table, [*block, *strata], wanted)
+        of_block = audit(source.table, [*block, *strata], wanted, apart=source.apart)
         where = f" within {', '.join(block)}" if len(blocks) > 1 else ""
         checks.append((f"k = {wanted}{where}", of_block.holds))
-    return audit(source.table, facts["quasi_identifiers"], wanted) if k is not None else verified, checks
+    if k is None:
+        return verified, checks
+    return audit(source.table, facts["quasi_identifiers"], wanted, apart=source.apart), checks
 
 
 def _shown(source: Source, audit: Audit, checks: list[tuple[str, bool]], certificate: str | None) -> Any:
@@ -151,6 +153,7 @@ def _shown(source: Source, audit: Audit, checks: list[tuple[str, bool]], certifi
     rows.append(("groups", groups))
     if certificate is not None:
         rows.append(("certificate", Text(certificate)))
+    rows += [("note", Text(note)) for note in audit.notes]
     for what, passed in checks:
         result = "does not hold" if not passed else "matches the certificate" if what == HASH else "holds"
         rows.append(("checked", Text(f"{what}: {result}", "green" if passed else "red")))
@@ -190,6 +193,7 @@ def _facts(source: Source, audit: Audit, checks: list[tuple[str, bool]], holds: 
         "groups_below": audit.classes_below,
         "rows_below": audit.rows_below,
         "group_sizes": {str(size): count for size, count in audit.sizes.items()},
+        "notes": list(audit.notes),
         "checks": [{"what": what, "holds": passed} for what, passed in checks],
         "holds": holds,
     }

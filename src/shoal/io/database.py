@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from shoal.errors import DataError, OptionError, ShoalError, near_names
@@ -31,10 +32,13 @@ class Database(ABC):
         The name of the format, as in `shoal.io.formats`.
     name : str
         What messages call the database; without any password.
+    apart : {name: pyarrow.Array}
+        Of the rows that were read last; see `Source`.
     """
 
     format: ClassVar[str]
     name: str
+    apart: Mapping[str, Any] = MappingProxyType({})
 
     @abstractmethod
     def run(self, statement: str, values: Any = ()) -> Any:
@@ -87,12 +91,13 @@ class Database(ABC):
             if query is not None:
                 rows, what = self.result(query, notes), "query"
             else:
-                name = table if table is not None else self._only_table()
-                parts = identifiers(name)
+                wanted = table if table is not None else self._only_table()
+                parts = identifiers(wanted)
                 if not self.exists(parts):
-                    raise self._no_such_table(name)
+                    raise self._no_such_table(wanted)
                 rows, what = self.select(parts, notes), f"table {'.'.join(parts)}"
-        return Source(rows, False, self.format, None, None, f"{self.name}, {what}", tuple(notes))
+        name = f"{self.name}, {what}"
+        return Source(rows, False, self.format, None, None, name, tuple(notes), apart=self.apart)
 
     def replace(self, table: tuple[str, ...], rows: pa.Table, check: Check, force: bool) -> None:
         """Create and fill a table, read it back, compare and check it, all in one transaction; close the connection.
@@ -122,7 +127,7 @@ class Database(ABC):
         again = self.select(table, notes)
         name = f"{self.name}, table {shown}"
         require_same(rows, again, name)
-        check(Source(again, False, self.format, None, None, name, tuple(notes)))
+        check(Source(again, False, self.format, None, None, name, tuple(notes), apart=self.apart))
 
     def _only_table(self) -> str:
         known = self.tables()

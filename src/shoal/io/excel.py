@@ -16,7 +16,7 @@ from shoal.errors import DataError, OptionError, near_names
 from shoal.io.files import sha256_of
 from shoal.io.formats import needed
 from shoal.io.source import Expected, Reading, Source, Writing
-from shoal.io.typed import column, plain
+from shoal.io.typed import Apart, column, numbered, plain
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,16 +26,20 @@ __all__ = ["read", "write"]
 _ROWS, _COLUMNS, _CHARACTERS = 1_048_576, 16_384, 32_767
 _MOST = 2**53
 
+# What a cell holds that its value does not tell: the error, the formula, or that its text is empty. {column: {row: ..}}
+_Odd = dict[int, dict[int, str]]
+
 
 def read(job: Reading) -> Source:
     """Read one sheet of a workbook."""
     import pyarrow as pa
 
     digest = sha256_of(job.path)
-    rows, title, formulas, errors = _rows(job, values_only=False)
+    rows, title, formulas, errors, odd = _rows(job, values_only=False)
     notes = [f"sheet: {title!r} ({'the first' if job.sheet is None else 'given'})"]
     if formulas:
-        computed, _, _, errors = _rows(job, values_only=True)
+        computed, _, _, errors, beneath = _rows(job, values_only=True)
+        odd = {c: {**beneath.get(c, {}), **odd.get(c, {})} for c in {*beneath, *odd}}
         missing = sum(computed[r][c] is None for r, c in formulas)
         if missing:
             raise DataError(
@@ -57,15 +61,23 @@ def read(job: Reading) -> Source:
         raise DataError(
             f"Every column of {job.name} must have a name in the first row. Got values to the right of the last name."
         )
-    columns = [column([row[i] if i < len(row) else None for row in body], name, notes) for i, name in enumerate(names)]
+    apart: Apart = {}
+    columns = []
+    for i, name in enumerate(names):
+        values = [row[i] if i < len(row) else None for row in body]
+        columns.append(column(values, name, notes, apart))
+        if i in odd:
+            apart[name] = numbered((type(value), odd[i].get(r)) for r, value in enumerate(values, start=1))
     job.progress(1.0)
-    return Source(pa.table(columns, names=names), False, "excel", None, digest, job.name, tuple(notes))
+    table = pa.table(columns, names=names)
+    return Source(table, False, "excel", None, digest, job.name, tuple(notes), apart=apart)
 
 
-def _rows(job: Reading, values_only: bool) -> tuple[list[list[Any]], str, list[tuple[int, int]], int]:
-    """Return the values of a sheet, its title, the positions of formulas, and the number of cells with errors."""
+def _rows(job: Reading, values_only: bool) -> tuple[list[list[Any]], str, list[tuple[int, int]], int, _Odd]:
+    """Return the values of a sheet, its title, the positions of formulas, the number of errors, and the odd cells."""
     openpyxl = needed("openpyxl", "excel", "Excel workbooks")
     formulas, errors, rows = [], 0, []
+    odd: _Odd = {}
     try:
         # The file, not its path: openpyxl looks at the suffix, and a draft has none.
         with (
@@ -79,13 +91,18 @@ def _rows(job: Reading, values_only: bool) -> tuple[list[list[Any]], str, list[t
                     value, kind = cell.value, cell.data_type
                     if kind == "f":
                         formulas.append((r, c))
+                        odd.setdefault(c, {})[r] = str(getattr(value, "text", value))
                     elif kind == "e":
+                        odd.setdefault(c, {})[r] = str(value)
                         errors, value = errors + 1, None
                     elif kind == "d":
                         value = _moment(value, cell.number_format)
-                    row.append(value if value != "" else None)
+                    if value == "":
+                        odd.setdefault(c, {}).setdefault(r, "")
+                        value = None
+                    row.append(value)
                 rows.append(row)
-            return rows, str(sheet.title), formulas, errors
+            return rows, str(sheet.title), formulas, errors, odd
     except (DataError, OptionError):
         raise
     except Exception:  # zipfile, XML and openpyxl's own errors have no common base

@@ -10,7 +10,7 @@ from shoal.io.database import Check, Database, check_names, no_rows
 from shoal.io.formats import Place, needed
 from shoal.io.source import Source, Written
 from shoal.io.sql import Address, identifiers, quoted
-from shoal.io.typed import microseconds, plain
+from shoal.io.typed import finer, microseconds, plain
 from shoal.progress import Progress
 
 if TYPE_CHECKING:
@@ -136,6 +136,7 @@ class _Postgres(Database):
         if not rows.num_columns:
             raise no_rows()
         arrays = [self._native(rows.column(i), field, notes) for i, field in enumerate(rows.schema)]
+        self.apart = _apart(rows, arrays)
         return pa.table(arrays, names=rows.column_names)
 
     def _native(self, values: Any, field: Any, notes: list[str]) -> Any:
@@ -163,6 +164,17 @@ class _Postgres(Database):
         number = int(kind.removeprefix("unnamed<oid:").rstrip(">"))
         row = self.run("SELECT typtype::text FROM pg_type WHERE oid = $1::bigint::oid", (number,)).fetchone()
         return row is not None and row[0] == "e"
+
+
+def _apart(rows: Any, arrays: list[Any]) -> dict[str, Any]:
+    """Return what tells numeric values apart that are written with different scales, such as 1.0 and 1.00."""
+    apart = {}
+    for field, values, read in zip(rows.schema, rows.columns, arrays, strict=True):
+        if (field.metadata or {}).get(b"POSTGRESQL:type") == b"numeric":
+            differing = finer(_stored(values), read)
+            if differing is not None:
+                apart[field.name] = differing
+    return apart
 
 
 def _stored(values: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,6 +40,9 @@ class Source:
     name: str  # without any password
     notes: tuple[str, ...] = ()  # what was detected, one line each
     compression: str | None = None  # of the file, where it has one and it can be known
+    # For columns in which different values of the file are one value of the table (1 and '1', two codes of missing):
+    # numbers, one for each row, that differ where values that look alike here differ in the file.
+    apart: Mapping[str, pa.Array] = field(default_factory=dict, repr=False)
 
     @property
     def decimal(self) -> str:

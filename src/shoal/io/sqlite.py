@@ -18,7 +18,7 @@ from shoal.io.files import cannot_write, checked_target, draft
 from shoal.io.formats import Place
 from shoal.io.source import Source, Written
 from shoal.io.sql import identifiers, quoted
-from shoal.io.typed import column, microseconds, plain
+from shoal.io.typed import Apart, column, finer, microseconds, plain
 from shoal.progress import Progress
 
 if TYPE_CHECKING:
@@ -147,8 +147,15 @@ class _Sqlite(Database):
                     part.append(_packed(values))
         except sqlite3.Error as error:
             raise self._translated(error) from None
-        named = zip(names, parts, strict=True)
-        arrays = [_typed(_joined(part, name, notes), name, declared.get(name, ""), notes) for name, part in named]
+        apart: Apart = {}
+        arrays = []
+        for name, part in zip(names, parts, strict=True):
+            stored = _joined(part, name, notes, apart)
+            arrays.append(_typed(stored, name, declared.get(name, ""), notes))
+            differing = None if arrays[-1] is stored or name in apart else finer(stored, arrays[-1])
+            if differing is not None:
+                apart[name] = differing
+        self.apart = apart
         return pa.table(arrays, names=names)
 
 
@@ -159,13 +166,13 @@ def _packed(values: tuple[Any, ...]) -> Any:
     return pa.array(values) if len(set(map(type, values)) - {type(None)}) <= 1 else values
 
 
-def _joined(parts: list[Any], name: str, notes: list[str]) -> Any:
+def _joined(parts: list[Any], name: str, notes: list[str], apart: Apart) -> Any:
     import pyarrow as pa
 
     kinds = {part.type if isinstance(part, pa.Array) else None for part in parts} - {pa.null()}
     if None in kinds or len(kinds) > 1:
         values = [value for part in parts for value in (part.to_pylist() if isinstance(part, pa.Array) else part)]
-        return pa.chunked_array([column(values, name, notes)])
+        return pa.chunked_array([column(values, name, notes, apart)])
     kind = kinds.pop() if kinds else pa.null()
     return pa.chunked_array([part.cast(kind) for part in parts], kind)
 

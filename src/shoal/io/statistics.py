@@ -1,8 +1,8 @@
 """Files of Stata, SPSS and SAS, with the labels of variables and values.
 
 In these formats an empty text is a missing one, and is read as such. Values that the file declares missing (SPSS) and
-the extended missing values of Stata and SAS are read as missing; a note gives their number, but which of them it was
-is not kept.
+the extended missing values of Stata and SAS are read as missing; a note gives their number. Which of them it was is not
+passed on, but it counts when a file is verified.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from shoal.io.files import sha256_of
 from shoal.io.formats import needed
 from shoal.io.labels import KEY, field_labels, labelled, table_label
 from shoal.io.source import Expected, Reading, Source, Writing
-from shoal.io.typed import column, plain
+from shoal.io.typed import Apart, column, finer, numbered, plain
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -53,8 +53,9 @@ def read(job: Reading) -> Source:
         ) from None
     notes: list[str] = []
     arrays, fields = [], []
+    apart: Apart = {}
     for name, values in data.items():
-        array = _array(list(values), name, meta, notes)
+        array = _array(list(values), name, meta, notes, apart)
         arrays.append(array)
         fields.append(labelled(pa.field(name, array.type), _labels(name, meta)))
     if meta.notes:
@@ -66,22 +67,26 @@ def read(job: Reading) -> Source:
     job.progress(1.0)
     table = pa.Table.from_arrays(arrays, schema=schema)
     compression = "zsav" if job.suffix == ".zsav" else None
-    return Source(table, False, job.format, None, digest, job.name, tuple(notes), compression)
+    return Source(table, False, job.format, None, digest, job.name, tuple(notes), compression, apart)
 
 
-def _array(values: list[Any], name: str, meta: Any, notes: list[str]) -> pa.Array:
+def _array(values: list[Any], name: str, meta: Any, notes: list[str], apart: Apart) -> pa.Array:
     import pyarrow as pa
 
     kind = meta.readstat_variable_types.get(name)
-    values = _without_user_missing(values, name, meta, notes)
+    values = _without_user_missing(values, name, meta, notes, apart)
     if kind == "string":
         return pa.array([None if value == "" else value for value in values], pa.string())
     kinds = {type(value) for value in values if value is not None}
     if datetime.datetime in kinds:
         # The file has them as floating-point numbers; digits beyond milliseconds are noise.
-        return pa.array([_milliseconds(value) for value in values], pa.timestamp("ms"))
+        moments = pa.array([_milliseconds(value) for value in values], pa.timestamp("ms"))
+        differing = finer(pa.chunked_array([[None if value is None else str(value) for value in values]]), moments)
+        if differing is not None and name not in apart:
+            apart[name] = differing
+        return moments
     if kinds and kinds <= {datetime.date, datetime.time}:
-        return column(values, name, notes)
+        return column(values, name, notes, {})
     if kind in _INTEGERS:
         return pa.array(values, pa.type_for_alias(_INTEGERS[kind]))
     whole = _whole_format(meta.original_variable_types.get(name))
@@ -102,8 +107,8 @@ def _whole_format(shown_as: str | None) -> bool:
     return shown_as is not None and shown_as[:1] == "F" and shown_as[1:].partition(".")[2] in ("", "0")
 
 
-def _without_user_missing(values: list[Any], name: str, meta: Any, notes: list[str]) -> list[Any]:
-    """Return values, with None for those that the file declares missing."""
+def _without_user_missing(values: list[Any], name: str, meta: Any, notes: list[str], apart: Apart) -> list[Any]:
+    """Return values, with None for those that the file declares missing; which they were is added to `apart`."""
     ranges = meta.missing_ranges.get(name, [])
     tags = set(meta.missing_user_values.get(name, []))
     if not ranges and not tags:
@@ -124,6 +129,7 @@ def _without_user_missing(values: list[Any], name: str, meta: Any, notes: list[s
     lost = sum(value is not None for value in values) - sum(value is not None for value in kept)
     if lost:
         notes.append(f"column {name!r}: {lost} values that the file declares missing are read as missing, all alike")
+        apart[name] = numbered(value if now is None else "" for value, now in zip(values, kept, strict=True))
     return kept
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError
@@ -11,21 +11,31 @@ from shoal.errors import DataError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["column", "microseconds", "plain"]
+__all__ = ["Apart", "column", "finer", "microseconds", "numbered", "plain"]
+
+Apart = dict[str, Any]
+"""Numbers (pyarrow.Array) that tell values of a column apart which were read as one; see `shoal.io.Source`."""
+
+_EXACT = 2**53  # larger integers are not all floats
 
 
-def column(values: Sequence[Any], name: str, notes: list[str]) -> pa.Array:
+def column(values: Sequence[Any], name: str, notes: list[str], apart: Apart) -> pa.Array:
     """Return values as a column of the narrowest type that holds all of them.
 
-    Integers and floats together become floats; numbers and texts together become texts, with a note.
+    Integers and floats together become floats; numbers and texts together become texts, with a note. As 1, 1.0 and '1'
+    are different values all the same, their types are added to `apart`.
     """
     import pyarrow as pa
 
     kinds = {type(value) for value in values if value is not None}
+    if len(kinds) > 1:
+        apart[name] = numbered(map(type, values))
     try:
         if not kinds:
             return pa.nulls(len(values), pa.string())
         if kinds == {int, float}:
+            if any(type(value) is int and abs(value) > _EXACT for value in values):
+                raise OverflowError
             values = [None if value is None else float(value) for value in values]
             return pa.array(values, pa.float64())
         if kinds == {datetime.date, datetime.datetime}:
@@ -41,6 +51,29 @@ def column(values: Sequence[Any], name: str, notes: list[str]) -> pa.Array:
         raise DataError(f"The values of the column {name!r} must be of one kind. Got bytes among other values.")
     notes.append(f"column {name!r}: values of several kinds, read as text")
     return pa.array([None if value is None else _written(value) for value in values], pa.string())
+
+
+def numbered(keys: Iterable[Hashable]) -> pa.Array:
+    """Return int32[n]: equal numbers for equal keys."""
+    import pyarrow as pa
+
+    numbers: dict[Hashable, int] = {}
+    return pa.array([numbers.setdefault(key, len(numbers)) for key in keys], pa.int32())
+
+
+def finer(texts: Any, read: Any) -> pa.Array | None:
+    """Return numbers of the texts of a column, if some of them differ but were read as one value; else None.
+
+    Parameters
+    ----------
+    texts, read : pyarrow.ChunkedArray
+        A column as it is stored, and as it was read.
+    """
+    import pyarrow.compute as pc
+
+    if texts.null_count == len(texts) or pc.count_distinct(texts).as_py() == pc.count_distinct(read).as_py():
+        return None
+    return pc.fill_null(pc.dictionary_encode(texts).combine_chunks().indices, -1)
 
 
 def _written(value: Any) -> str:

@@ -1,7 +1,8 @@
 """The audit: k and the privacy models, checked on the published table alone.
 
 How the table was made plays no part. Two rows are alike if all their published quasi-identifiers are equal, value by
-value. A missing value is equal to a missing value only.
+value, for every reader of the table: a missing value is equal to one of its own kind only (null, NaN, the codes of
+statistics packages), and 1, 1.0 and '1' are three values where a column can hold all of them.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ import numpy as np
 
 from shoal.arrays import Array
 from shoal.errors import DataError, DisclosureError, OptionError, near_names
-from shoal.privacy.classes import classes_of, codes_of
+from shoal.privacy.classes import Units, classes_of, told_apart, units_of
+from shoal.tables.apart import apart_in
 from shoal.tables.frames import to_arrow
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ WANTED = (
     *("sensitive_attributes", "l", "t", "models", "k_map", "presence"),
     *("types", "levels", "hierarchies", "formats", "missing_values"),
 )
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,8 @@ class Audit:
         The finding for each required model.
     glances : tuple of Finding
         Measured values of sensitive attributes for which nothing was required.
+    notes : tuple of str
+        What was counted as one: spellings of sensitive values and units, rows without a unit.
     """
 
     rows: int
@@ -65,6 +70,7 @@ class Audit:
     sizes: Mapping[int, int]
     models: tuple[Finding, ...] = ()
     glances: tuple[Finding, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def holds(self) -> bool:
@@ -97,7 +103,8 @@ def verify(
     k : int or None
         The required k. Classes below it are counted.
     unit : name or None
-        Column with the unit (person, household, ...) of each row. k then counts different units.
+        Column with the unit (person, household, ...) of each row. k then counts different units. Texts that a person
+        reads as one are one unit, and so are all rows without a unit.
     population : data frame or None
         Everybody who may be in the table, for `k_map` and `presence`.
     text, decimal : bool, str
@@ -122,15 +129,33 @@ def verify(
     >>> [finding.held for finding in shoal.verify(table, ["age", "sex"], sensitive_attributes=["ill"], l=2).models]
     [2.0]
     """
+    data = to_arrow(table, "verify")
+    how: dict[str, Any] = {"text": text, "decimal": decimal, "apart": apart_in(table, data.column_names)}
+    return verify_table(data, quasi_identifiers, k, unit=unit, population=population, **how, **fields)
+
+
+def verify_table(
+    data: Any,
+    quasi_identifiers: Sequence[str] | None,
+    k: int | None,
+    *,
+    unit: str | None = None,
+    population: Any = None,
+    text: bool = False,
+    decimal: str = ".",
+    apart: Mapping[str, Any] = NOTHING,
+    **fields: Any,
+) -> Audit:
+    """Verify a pyarrow.Table; see :func:`verify`, and `shoal.io.Source` for `apart`."""
     from shoal.plan import Plan
-    from shoal.privacy.demands import demands_of, glances_of
+    from shoal.privacy.demands import demands_of, glances_of, said_of
 
     for name in fields:
         if name not in WANTED:
             hint = near_names(name, WANTED, f"there are {', '.join(WANTED)}.")
             raise OptionError(f"The check of a table has no option {name!r}.", hint=hint)
     plan = Plan.of(**fields, **({} if population is None else {"population": "given"}))
-    data = to_arrow(table, "verify")
+    data = to_arrow(data, "verify")  # refuses a table without rows
     others = (unit, *plan.demanded_of)
     names = (
         [name for name in data.column_names if name not in others] if quasi_identifiers is None else quasi_identifiers
@@ -144,15 +169,24 @@ def verify(
         raise OptionError("At least one quasi-identifier must be named. Got none.")
     if k is not None and (isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1):
         raise OptionError(f"The 'k' option of verify must be a positive integer. Got {k!r}.")
-    units = None if unit is None else codes_of(data.column(unit))
+    units = None if unit is None else units_of(data.column(unit), unit, decimal)
     demands = demands_of(data, plan, text=text, decimal=decimal)
-    result = audit(data, names, k, units=units, demands=demands)
+    result = audit(data, names, k, units=None if units is None else units.codes, demands=demands, apart=apart)
+    if units is not None:
+        result = replace(result, notes=result.notes + _said_of(units))
     if population is not None:
         models = counted(data, population, names, plan, text=text, decimal=decimal)
         result = replace(result, models=result.models + models)
     if plan.sensitive_attributes and not demands:
-        result = replace(result, glances=findings(data, names, glances_of(data, plan, text=text, decimal=decimal)))
+        glances = glances_of(data, plan, text=text, decimal=decimal)
+        found = findings(*told_apart(data, names, apart), glances)
+        result = replace(result, glances=found, notes=result.notes + said_of(glances))
     return result
+
+
+def _said_of(units: Units) -> tuple[str, ...]:
+    alone = f"{units.missing} rows have no unit: they count as one unit together." if units.missing else ""
+    return tuple(filter(None, (units.note, alone)))
 
 
 def audit(
@@ -162,10 +196,15 @@ def audit(
     *,
     units: Array | None = None,
     demands: Sequence[Demand] = (),
+    apart: Mapping[str, Any] = NOTHING,
 ) -> Audit:
-    """Count the k that holds in a pyarrow.Table, in rows and in `units` (int64[n]) if given, and check demands."""
+    """Count the k that holds in a pyarrow.Table, in rows and in `units` (int64[n]) if given, and check demands.
+
+    With `apart`, as in `shoal.io.Source`, values that were different in the file are different here.
+    """
     if table.num_rows == 0:
         raise DataError("A published table must have rows. Got none.")
+    table, names = told_apart(table, names, apart)
     classes = classes_of(table, names)
     sizes = np.bincount(classes)
     by_units, k_units = sizes, None
@@ -185,7 +224,16 @@ def audit(
         rows_below=int(sizes[below].sum()),
         sizes=MappingProxyType(dict(zip(kinds.tolist(), numbers.tolist(), strict=True))),
         models=findings(table, names, demands),
+        notes=_said_of_demands(demands),
     )
+
+
+def _said_of_demands(demands: Sequence[Demand]) -> tuple[str, ...]:
+    if not demands:
+        return ()
+    from shoal.privacy.demands import said_of
+
+    return said_of(demands)
 
 
 def findings(table: Any, names: Sequence[str], demands: Sequence[Demand]) -> tuple[Finding, ...]:
@@ -199,24 +247,23 @@ def counted(
     table: Any, population: Any, names: Sequence[str], plan: Plan, *, text: bool = False, decimal: str = "."
 ) -> tuple[Finding, ...]:
     """Return the findings for k-map and delta-presence: a pyarrow.Table against its population."""
-    from shoal.privacy.findings import finding
+    from shoal.privacy.findings import population_finding
     from shoal.privacy.population import DeltaPresence, KMap, PopulationModel, population_counts
-    from shoal.tables.schema import attribute
+    from shoal.tables.schema import attribute, markers
 
     theirs = to_arrow(population, "a population", list(names))
     trees = [name for name in plan.hierarchies if name in names]
     attributes = [attribute(theirs, name, plan, text=text, decimal=decimal).attribute for name in trees]
     hierarchies = {one.name: one.hierarchy for one in attributes if one.hierarchy is not None}
-    classes, matches = population_counts(
-        table, theirs, names, hierarchies, levels=plan.levels, text=text, decimal=decimal
-    )
-    sizes = np.bincount(classes)
+    means_missing = {name: markers(plan, name) for name in names}
+    how: dict[str, Any] = {"levels": plan.levels, "text": text, "decimal": decimal, "markers": means_missing}
+    counts = population_counts(table, theirs, names, hierarchies, **how)
     models: list[PopulationModel] = []
     if plan.k_map is not None:
         models.append(KMap(plan.k_map))
     if plan.presence is not None:
         models.append(DeltaPresence(*plan.presence))
-    return tuple(finding(model, None, model.measure(sizes, matches), sizes) for model in models)
+    return tuple(population_finding(model, counts) for model in models)
 
 
 def require_privacy(result: Audit, what: str) -> None:
@@ -229,6 +276,12 @@ def require_privacy(result: Audit, what: str) -> None:
             hint="nothing was published.",
         )
     for finding in result.models:
+        if finding.unmatched:
+            raise DisclosureError(
+                f"{what} must satisfy {str(finding.model)!r}. Got {finding.unmatched} people of the population whom no "
+                "row fits, so that they are certainly not in it.",
+                hint="nothing was published.",
+            )
         if not finding:
             where = "" if finding.attribute is None else f" in {finding.attribute!r}"
             raise DisclosureError(

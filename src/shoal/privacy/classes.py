@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from shoal.arrays import Array
 from shoal.errors import DataError, OptionError, near_names
 from shoal.tables.frames import names_of
+from shoal.tables.spelling import read_as_one, said
 
 
 def classes_of(table: Any, names: Sequence[str]) -> Array:
@@ -25,17 +26,20 @@ def classes_of(table: Any, names: Sequence[str]) -> Array:
 
 
 def codes_of(column: Any) -> Array:
-    """Return int64[n]: equal numbers for equal values. Missing values (null and NaN) are equal to each other."""
+    """Return int64[n]: equal numbers for values that every reader of the table sees as equal.
+
+    Null and NaN are different, and so are the bit patterns of NaN, and 0 and -0, which are printed differently.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if pa.types.is_floating(column.type):
-        # 0 and -0 are printed differently, so they are different here too.
-        numbers = np.array(pc.fill_null(column, float("nan")).to_numpy(zero_copy_only=False), np.float64)
-        numbers[np.isnan(numbers)] = np.nan  # one of the many bit patterns of NaN
-        return _renumbered(numbers.view(np.int64))[0]
+        numbers = np.ascontiguousarray(column.to_numpy())
+        null = np.asarray(column.is_null().to_numpy(), np.int64)
+        bits = _renumbered(numbers.view(f"i{numbers.itemsize}"))[0]
+        return _renumbered(np.where(null, -1, bits))[0]
     try:
         encoded = pc.dictionary_encode(column)
     except pa.ArrowNotImplementedError:
@@ -46,6 +50,75 @@ def codes_of(column: Any) -> Array:
     encoded = encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
     codes = pc.fill_null(encoded.indices, len(encoded.dictionary))
     return np.array(codes.to_numpy(zero_copy_only=False), np.int64)
+
+
+def told_apart(table: Any, names: Sequence[str], apart: Mapping[str, Any]) -> tuple[Any, list[str]]:
+    """Return a pyarrow.Table and names of columns in which rows differ wherever the original values differ.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+    names : names
+        The columns to compare.
+    apart : {name: pyarrow.Array}
+        Numbers for columns in which different values were read as one, such as a number and its text: rows of one value
+        with different numbers had different values.
+    """
+    import pyarrow as pa
+
+    strict = list(names)
+    for name in names:
+        if name in apart:
+            # A type that nothing takes for a number or a text, under a name that no column has.
+            added = f"{name}\0"
+            table = table.append_column(added, apart[name].cast(pa.string()).cast(pa.binary()))
+            strict.append(added)
+    return table, strict
+
+
+class Units(NamedTuple):
+    """The units (persons, households, ..) of rows.
+
+    Attributes
+    ----------
+    codes : int64[n]
+        Rows of one unit have the same number. Rows without a unit are one unit together: they may all be of one person.
+    missing : int
+        The number of rows without a unit.
+    note : str
+        What must be said: texts that count as one unit, because a person reads them as one. Empty if there are none.
+    """
+
+    codes: Array
+    missing: int
+    note: str = ""
+
+
+def units_of(column: Any, name: str, decimal: str = ".") -> Units:
+    """Return the units of a column. Unlike values that are published, they are compared as a person reads them."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_floating(column.type):
+        numbers = np.array(column.to_numpy(), np.float64) + 0.0  # turns -0 into 0
+        absent = np.isnan(numbers)
+        codes = _renumbered(np.where(absent, 0.0, numbers))[0]
+        return _units(codes, absent)
+    absent = np.array(column.is_null().to_numpy(), bool)
+    codes = codes_of(column)
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        return _units(codes, absent)
+    kinds, first = np.unique(codes, return_index=True)
+    texts = column.take(pa.array(first)).to_pylist()
+    read = read_as_one(["" if text is None else text for text in texts], decimal)
+    written, units = len(kinds) - int(absent.any()), len(np.unique(read[read >= 0]))
+    note = said(name, written, units, "units") if units < written else ""
+    return _units(read[codes], read[codes] < 0, note)
+
+
+def _units(codes: Array, absent: Array, note: str = "") -> Units:
+    return Units(_renumbered(np.where(absent, -1, codes))[0], int(absent.sum()), note)
 
 
 def _renumbered(keys: Array) -> tuple[Array, int]:

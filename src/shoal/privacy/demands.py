@@ -16,6 +16,7 @@ from shoal.privacy.models import model
 from shoal.privacy.spectrum import Sensitive, Spectrum, spectrum_of
 from shoal.tables.schema import attribute
 from shoal.tables.sensitive import sensitive_of
+from shoal.tables.spelling import said
 
 
 class Demand(NamedTuple):
@@ -70,8 +71,14 @@ def models_of(plan: Plan, name: str) -> list[SensitiveModel]:
 
 def attribute_of(table: Any, name: str, plan: Plan, *, text: bool = False, decimal: str = ".") -> Sensitive:
     """Return a sensitive attribute of a table, of the kind given in the plan or else inferred."""
-    column = attribute(table, name, plan, text=text, decimal=decimal)
-    return sensitive_of(name, column.values, column.attribute.kind, column.attribute.hierarchy)
+    column = attribute(table, name, plan, text=text, decimal=decimal, sensitive=True)
+    return sensitive_of(name, column.values, column.attribute.kind, column.attribute.hierarchy, decimal=decimal)
+
+
+def said_of(demands: Sequence[Demand]) -> tuple[str, ...]:
+    """Return what must be said of the attributes of demands: which have several spellings that count as one value."""
+    attributes = {demand.sensitive.name: demand.sensitive for demand in demands if demand.sensitive.spellings}
+    return tuple(said(name, one.spellings, one.values, "values") for name, one in attributes.items())
 
 
 # --- which groups satisfy them ---

@@ -7,7 +7,7 @@ labels nor the order of rows matter. Groups are numbered by their first row.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from shoal.privacy.classes import by_first_row, classes_of, named
 from shoal.privacy.demands import Demand, spectra
 from shoal.privacy.diversity import KAnonymity
 from shoal.privacy.model import Model, SensitiveModel
-from shoal.privacy.population import PopulationModel, population_counts
+from shoal.privacy.population import Counts, PopulationModel, population_counts
 from shoal.privacy.spectrum import Sensitive, Spectrum
 from shoal.tables import columns as _columns
 from shoal.tables.frames import names_of, to_arrow
@@ -46,6 +46,8 @@ class Finding:
         Number of rows of the worst group, and of the table, with each value of the attribute.
     words : tuple of str or None
         Names of the values; None for numbers and dates.
+    unmatched : int
+        Number of people of the population who break the model because no group fits them.
     """
 
     model: Model
@@ -60,6 +62,7 @@ class Finding:
     worst: Array | None = field(default=None, repr=False)
     whole: Array | None = field(default=None, repr=False)
     words: tuple[str, ...] | None = field(default=None, repr=False)
+    unmatched: int = 0
 
     @property
     def groups_below(self) -> int:
@@ -87,8 +90,8 @@ class Finding:
 
     @property
     def holds(self) -> bool:
-        """Return whether no group falls short."""
-        return self.groups_below == 0
+        """Return whether no group falls short, and nobody is left without one."""
+        return self.groups_below == 0 and self.unmatched == 0
 
     def __bool__(self) -> bool:
         return self.holds
@@ -179,9 +182,14 @@ def check_population(
     **reading: Any,
 ) -> Finding:
     """Check a model on a published table; see :func:`shoal.privacy.population.population_counts` for parameters."""
-    classes, matches = population_counts(table, population, quasi_identifiers, hierarchies, **reading)
-    sizes = np.bincount(classes)
-    return finding(model, None, model.measure(sizes, matches), sizes)
+    return population_finding(model, population_counts(table, population, quasi_identifiers, hierarchies, **reading))
+
+
+def population_finding(model: PopulationModel, counts: Counts) -> Finding:
+    """Return the finding for a model of classes and their matches in a population."""
+    found = finding(model, None, model.measure(counts), counts.sizes)
+    unmatched = model.unmatched(counts)
+    return replace(found, held=0.0, unmatched=unmatched) if unmatched else found
 
 
 def finding(

@@ -2,8 +2,11 @@
 
 A published value stands for the same value; an interval ``[a, b]``, ``[a, b)``, ... for the numbers, dates or levels
 in it; a set ``{a, b}`` for its values; a node of a hierarchy for itself and everything below it; ``*`` for everything.
-A missing value stands for a missing value only, and a missing value of the population is matched only by that and by
-``*``.
+
+A missing value stands for a missing value, and a missing value of the population is matched by that and by ``*``. But a
+group publishes "missing" if at least half of its members have no value, and a range of the present ones otherwise, so
+that some members do not match in this sense. In a wider sense, a published missing value stands for everything, and a
+missing value of the population is matched by everything.
 
 The values of the population are sorted so that each published value stands for a few ranges of them.
 """
@@ -46,6 +49,10 @@ class Matching(NamedTuple):
         The number of codes.
     owners, lows, highs : int64[r]
         Published value owners[i] stands for the codes lows[i] .. highs[i] - 1. Sorted by owner, then ascending.
+    missing : bool[n]
+        Which rows publish a missing value.
+    wider : Matching or None
+        The same in the wider sense, if there are missing values on either side.
     """
 
     published: Array
@@ -54,6 +61,8 @@ class Matching(NamedTuple):
     owners: Array
     lows: Array
     highs: Array
+    missing: Array
+    wider: Matching | None = None
 
 
 class _Order(NamedTuple):
@@ -106,7 +115,26 @@ def matched(
     bounds = np.array([pair for some in ranges for pair in some], np.int64).reshape(-1, 2)
     rows = np.where(words.codes < 0, len(words.levels), words.codes)
     codes = np.where(order.codes < 0, order.values, order.codes)
-    return _compact(Matching(rows, codes, order.values + 1, owners, bounds[:, 0], bounds[:, 1]))
+    strict = Matching(rows, codes, order.values + 1, owners, bounds[:, 0], bounds[:, 1], words.missing)
+    return _in_both_senses(strict, len(words.levels))
+
+
+def _in_both_senses(strict: Matching, none: int) -> Matching:
+    """Return the matching with the wider one; its last code is that of missing values, and `none` publishes them."""
+    last = strict.codes - 1
+    wider = None
+    if strict.missing.any() or (strict.population == last).any():
+        published = np.arange(none + 1)
+        covered = np.zeros(none + 1, bool)
+        covered[strict.owners[strict.highs > last]] = True
+        covered[none] = True
+        kept, more = strict.owners != none, published[~covered]
+        owners = np.concatenate([strict.owners[kept], more, [none]])
+        lows = np.concatenate([strict.lows[kept], np.full(len(more), last), [0]])
+        highs = np.concatenate([strict.highs[kept], np.full(len(more) + 1, last + 1)])
+        order = np.lexsort((lows, owners))
+        wider = _compact(strict._replace(owners=owners[order], lows=lows[order], highs=highs[order]))
+    return _compact(strict)._replace(wider=wider)
 
 
 def _compact(matching: Matching) -> Matching:
@@ -122,13 +150,16 @@ def _compact(matching: Matching) -> Matching:
 
 def _numbers_matched(published: Array, population: Array) -> Matching:
     """Match plain numbers: equal ones match."""
-    values, rows = np.unique(published, return_inverse=True)  # one NaN is kept, at the end
-    own, codes = np.unique(population, return_inverse=True)
+    missing = np.isnan(published)
+    values = np.unique(published[~missing])
+    own = np.unique(population[~np.isnan(population)])
+    rows = np.where(missing, len(values), np.searchsorted(values, published))
+    codes = np.where(np.isnan(population), len(own), np.searchsorted(own, population))
     place = np.searchsorted(own, values)
-    nearest = np.append(own, np.inf)[place]
-    same = (nearest == values) | (np.isnan(nearest) & np.isnan(values))
-    owners = np.flatnonzero(same)
-    return _compact(Matching(rows, codes, len(own), owners, place[same], place[same] + 1))
+    same = np.append(own, np.nan)[place] == values
+    owners = np.append(np.flatnonzero(same), len(values))
+    lows = np.append(place[same], len(own))
+    return _in_both_senses(Matching(rows, codes, len(own) + 1, owners, lows, lows + 1, missing), len(values))
 
 
 # --- sorting the values of a population ---

@@ -19,10 +19,36 @@ from shoal.privacy.matching import Matching, matched
 from shoal.privacy.model import TOLERANCE, Model, as_text
 from shoal.tables.frames import to_arrow
 from shoal.tables.hierarchy import Hierarchy
+from shoal.tables.markers import without_markers
 
 # Children of a node in the tree of the population, and pairs of a class and a node that are compared at once.
 BELOW, AT_ONCE = 8, 1 << 19
 BITS = 20
+
+
+class Counts(NamedTuple):
+    """How many rows of a population match each class of published rows.
+
+    Attributes
+    ----------
+    classes : int64[n]
+        The class of each row, numbered by first appearance.
+    sizes : int64[m]
+        The number of rows of each class.
+    matches : int64[m]
+        The number of rows of the population that match each class. Of those that match in the wider sense only, because
+        of missing values, no more count than can be members of the class (see :mod:`shoal.privacy.matching`).
+    widest : int64[m]
+        The number that match in the wider sense.
+    unmatched : int
+        The number of rows of the population that match no class, not even in the wider sense.
+    """
+
+    classes: Array
+    sizes: Array
+    matches: Array
+    widest: Array
+    unmatched: int
 
 
 @dataclass(frozen=True)
@@ -30,8 +56,12 @@ class PopulationModel(Model):
     """A model of classes of equal published rows, given how many rows of the population match each."""
 
     @abstractmethod
-    def measure(self, sizes: Array, matches: Array) -> Array:
-        """Return float64[m]: the measured value of each class, given its number of rows and of matching people."""
+    def measure(self, counts: Counts) -> Array:
+        """Return float64[m]: the measured value of each class."""
+
+    def unmatched(self, counts: Counts) -> int:
+        """Return the number of people who break the model because no class fits them."""
+        return 0
 
 
 @dataclass(frozen=True)
@@ -63,9 +93,9 @@ class KMap(PopulationModel):
             "but not who of them is in this table, cannot tell which of these people a row is about."
         )
 
-    def measure(self, sizes: Array, matches: Array) -> Array:
+    def measure(self, counts: Counts) -> Array:
         """Return float64[m]: the number of matching rows of the population."""
-        return matches.astype(np.float64)
+        return counts.matches.astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -76,7 +106,8 @@ class DeltaPresence(PopulationModel):
     k-map.
 
     As long as classes do not overlap, the share is the chance that somebody whom a class fits is in the table. Where
-    they do overlap (local recoding), each class is judged alone.
+    they do overlap (local recoding), each class is judged alone. Somebody whom no class fits is certainly not in the
+    table: with a lower bound above 0, there must be nobody like that.
 
     Not monotone: the range of a union may also fit people that fit none of its parts, which lowers the share. Where
     parts overlap, their people are counted once but their rows are added, which raises it.
@@ -109,8 +140,12 @@ class DeltaPresence(PopulationModel):
             "in it or not."
         )
 
-    def measure(self, sizes: Array, matches: Array) -> Array:
-        """Return float64[m]: the number of rows of each class, as a share of the matching rows of the population."""
+    def measure(self, counts: Counts) -> Array:
+        """Return float64[m]: the number of rows of each class, as a share of the matching rows of the population.
+
+        Where values are missing, it is the least share if that is too low.
+        """
+        sizes, matches = counts.sizes, counts.matches
         too_few = int((matches < sizes).sum())
         if too_few:
             raise DataError(
@@ -118,7 +153,12 @@ class DeltaPresence(PopulationModel):
                 f"table in {too_few} of {len(sizes)} classes.",
                 hint="delta-presence needs the table that the records are from, and ranges (not means) in the release.",
             )
-        return sizes / matches
+        least = sizes / counts.widest
+        return np.where(least < self.low - TOLERANCE, least, sizes / matches)
+
+    def unmatched(self, counts: Counts) -> int:
+        """Return the number of people whom no class fits, if the lower bound is above 0."""
+        return counts.unmatched if self.low > TOLERANCE else 0
 
     def _outside(self, measured: Array) -> Array:
         return np.maximum(self.low - measured, measured - self.high)
@@ -142,7 +182,8 @@ def population_counts(
     levels: Mapping[str, Sequence[Any]] | None = None,
     text: bool = False,
     decimal: str = ".",
-) -> tuple[Array, Array]:
+    markers: Mapping[str, Sequence[Any]] | None = None,
+) -> Counts:
     """Count the rows of a population that match each class of published rows.
 
     Where classes overlap, a row of the population may match several of them.
@@ -159,13 +200,8 @@ def population_counts(
         For ordinal columns, lowest first, whose published values may be intervals of levels.
     text, decimal : bool, str
         Whether to infer types from text, and the decimal mark of numbers in it.
-
-    Returns
-    -------
-    classes : int64[n]
-        The class of each row, numbered by first appearance.
-    matches : int64[m]
-        The number of rows of the population that match each class.
+    markers : {name: values} or None
+        Values of the population that mean 'missing'.
     """
     names = named(table, quasi_identifiers, "the check against a population")
     known = named(population, None, "the population")
@@ -177,7 +213,7 @@ def population_counts(
     matchings = [
         matched(
             ours.column(name),
-            theirs.column(name),
+            without_markers(theirs.column(name), (markers or {}).get(name, ()), decimal),
             name,
             hierarchy=(hierarchies or {}).get(name),
             levels=(levels or {}).get(name, ()),
@@ -187,7 +223,15 @@ def population_counts(
         for name in names
     ]
     classes, first = by_first_row(classes_of(ours, names))
-    return classes, _counted(matchings, first)
+    sizes = np.bincount(classes)
+    strict, unmatched = _counted(matchings, first)
+    if all(one.wider is None for one in matchings):
+        return Counts(classes, sizes, strict, strict, unmatched)
+    widest, unmatched = _counted([one if one.wider is None else one.wider for one in matchings], first)
+    # At most half of the members of a class have a value where it publishes none, and fewer have none where it
+    # publishes a value.
+    half = [np.where(one.missing[first], sizes, sizes - 1) // 2 for one in matchings if one.wider is not None]
+    return Counts(classes, sizes, np.minimum(widest, strict + np.sum(half, axis=0)), widest, unmatched)
 
 
 # --- counting: how many points lie in boxes whose sides are a few ranges ---
@@ -232,8 +276,10 @@ class _Side(NamedTuple):
         return inside
 
 
-def _counted(matchings: list[Matching], first: Array) -> Array:
-    """Return int64[m]: the number of rows of the population that match each class, given the first row of each class.
+def _counted(matchings: list[Matching], first: Array) -> tuple[Array, int]:
+    """Return int64[m], the number of rows of the population that match each class, and the number that match none.
+
+    The first row of each class is given.
 
     All classes go down a tree of the population together. A node inside a class is counted, a node that does not touch
     it is dropped, and any other node is replaced by its children.
@@ -241,6 +287,7 @@ def _counted(matchings: list[Matching], first: Array) -> Array:
     sides = [_side(one, one.published[first]) for one in matchings]
     levels = _tree(matchings, [side.narrowness() for side in sides])
     counts = np.zeros(len(first), np.int64)
+    found = [np.zeros(len(level.rows), bool) for level in levels]
     top = len(levels) - 1
     nodes = np.arange(len(levels[top].rows))
     width = max(1, AT_ONCE // len(nodes))
@@ -261,9 +308,12 @@ def _counted(matchings: list[Matching], first: Array) -> Array:
             classes, nodes, inside = classes[kept], nodes[kept], inside[kept]
             inside &= side.contain(classes, level.lows[nodes, j], level.highs[nodes, j])
         counts += np.bincount(classes[inside], level.rows[nodes[inside]], len(counts)).astype(np.int64)
+        found[height][nodes[inside]] = True
         if height > 0:
             _descend(stack, height - 1, classes[~inside], nodes[~inside], len(levels[height - 1].rows))
-    return counts
+    for height in range(top, 0, -1):
+        found[height - 1] |= np.repeat(found[height], BELOW)[: len(found[height - 1])]
+    return counts, int(levels[0].rows[~found[0]].sum())
 
 
 def _descend(stack: list[Any], height: int, classes: Array, nodes: Array, count: int) -> None:

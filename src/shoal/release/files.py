@@ -13,7 +13,7 @@ from shoal.errors import DataError, DisclosureError
 from shoal.io import Source, read, write
 from shoal.io.files import checked_target, draft
 from shoal.plan import Plan
-from shoal.privacy.audit import Audit, audit, counted, require_privacy, verify
+from shoal.privacy.audit import Audit, audit, counted, require_privacy, verify_table
 from shoal.privacy.demands import demands_of
 from shoal.progress import Progress
 from shoal.release.groups.population import IN_MEMORY, people_of, table_of
@@ -147,7 +147,7 @@ def verify_file(source: str | PathLike[str] | Source, certificate: str | PathLik
     strata = [name for name in facts["quasi_identifiers"] if not any(name in block for block in blocks)]
     for block in blocks:
         names = _present(source, [*block, *strata])
-        require_privacy(audit(source.table, names, wanted), source.name)
+        require_privacy(audit(source.table, names, wanted, apart=source.apart), source.name)
     # With several blocks, k is not promised for all quasi-identifiers together.
     together = audit_of(
         source, facts["quasi_identifiers"], wanted if len(blocks) == 1 else None, Plan.of(**facts["plan"])
@@ -159,7 +159,7 @@ def verify_file(source: str | PathLike[str] | Source, certificate: str | PathLik
 def audit_of(source: Source, names: list[str], wanted: int | None, plan: Plan, people: Any = None) -> Audit:
     """Return the audit of a table that was read from a file: of k, counting rows, and of all models of the plan."""
     how: dict[str, Any] = {"text": source.text, "decimal": source.decimal}
-    result = audit(source.table, names, wanted, demands=demands_of(source.table, plan, **how))
+    result = audit(source.table, names, wanted, demands=demands_of(source.table, plan, **how), apart=source.apart)
     if plan.population is None:
         return result
     if people is None and plan.population == IN_MEMORY:
@@ -176,9 +176,8 @@ def verify_source(
 ) -> Audit:
     """Verify a table that was read from a file; see :func:`shoal.verify`."""
     people = None if population is None else table_of(population)
-    return verify(
-        source.table, quasi_identifiers, k, population=people, text=source.text, decimal=source.decimal, **fields
-    )
+    how: dict[str, Any] = {"text": source.text, "decimal": source.decimal, "apart": source.apart}
+    return verify_table(source.table, quasi_identifiers, k, population=people, **how, **fields)
 
 
 def read_certificate(path: str | PathLike[str]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from shoal.errors import DataError, OptionError
 from shoal.partitioning.run import resolve
 from shoal.plan import Plan
 from shoal.privacy.classes import codes_of
+from shoal.privacy.demands import said_of
 from shoal.progress import Progress, silent
 from shoal.release.groups.blocks import Block, attribute_sets, partitioned
 from shoal.release.groups.cells import FORM, Cells, cells_of, checked
@@ -22,9 +23,10 @@ from shoal.release.groups.coordinates import Coordinates, embedded
 from shoal.release.groups.demands import checked_demands, implying
 from shoal.release.groups.grouping import Constraints, method_in_words, settled
 from shoal.release.groups.population import check_columns, kept_to, people_of
-from shoal.release.groups.strata import constraints_of
+from shoal.release.groups.strata import checked_units, constraints_of
 from shoal.tables import columns as _columns
 from shoal.tables import frames, schema
+from shoal.tables.apart import refuse_apart
 from shoal.tables.identifiers import refuse_identifiers
 from shoal.tables.texts import Notation
 from shoal.tables.values import Codes, Numbers, Places, Values
@@ -104,17 +106,22 @@ class Prepared:
         return 0 if self.cells is None else self.cells.removed
 
     def stricter(self) -> Prepared | None:
-        """Return the same with stricter demands, or None if there are none.
+        """Return the same with stricter demands and a warning that says so, or None if there are none.
 
         (n, t)-closeness depends on where groups are, which differs between coordinates and published values.
         t-closeness implies it and does not depend on this.
         """
+        changed = [d.sensitive.name for d in self.constraints.demands if implying(d.model) is not d.model]
+        if not changed:
+            return None
         demands = tuple(demand._replace(model=implying(demand.model)) for demand in self.constraints.demands)
-        return (
-            None
-            if demands == self.constraints.demands
-            else replace(self, constraints=self.constraints._replace(demands=demands))
+        words = (
+            f"Groups made for (n, t)-closeness of {', '.join(map(repr, dict.fromkeys(changed)))} did not have it as "
+            "published. The release has groups made for t-closeness with the same t instead, which is stricter and may "
+            "lose more."
         )
+        constraints = self.constraints._replace(demands=demands)
+        return replace(self, constraints=constraints, warnings=(*self.warnings, words))
 
     def embedded(self) -> Coordinates:
         """Return the coordinates of the attributes."""
@@ -154,6 +161,7 @@ def prepare(native: Any, plan: Plan, *, text: bool = False, decimal: str = ".", 
         unread = ("other", "sensitive", "identifier")
         needed = [c.name for c in columns if c.inferred or c.role not in unread or c.name in demanded]
         table = frames.to_arrow(native, "anonymize", needed)
+        refuse_apart(native, plan.stratum)
         refuse_identifiers(table, columns, text=text, decimal=decimal)
         reads = schema.read(table, columns, plan, text=text, decimal=decimal)
     n_in = table.num_rows
@@ -162,20 +170,25 @@ def prepare(native: Any, plan: Plan, *, text: bool = False, decimal: str = ".", 
     if keep is not None:
         table, reads = table.take(keep), [_taken(read, keep) for read in reads]
     _check_sizes(plan, table.num_rows, n_in)
+    units = checked_units(table, plan, decimal)
     cells = None
     if plan.release == FORM:
         with watch("partitioning"):
-            cells = cells_of(table, reads, plan)
+            cells = cells_of(table, reads, plan, None if units is None else units.codes)
         reads, rows = cells.everybody, cells.rows
         if rows is not None:
             table, reads = table.take(rows), [_taken(read, rows) for read in reads]
             keep = rows if keep is None else keep[rows]
-    warnings = tuple(_warnings(native, table, columns, plan))
-    constraints, strata, merged_strata = constraints_of(table, plan)
+            units = checked_units(table, plan, decimal)
+    warnings = list(_warnings(native, table, columns, plan))
+    if units is not None and units.note:
+        warnings.append(units.note)
+    constraints, strata, merged_strata = constraints_of(table, plan, None if units is None else units.codes)
     if plan.has_demands:
         with watch("reading values"):
             demands = checked_demands(table, plan, constraints.strata, text=text, decimal=decimal)
         constraints = constraints._replace(demands=demands)
+        warnings += said_of(demands)
     people = None if plan.population is None else people_of(plan, population)
     if people is not None:
         check_columns(people, [name for read in reads for name in read.attribute.columns])
@@ -196,7 +209,7 @@ def prepare(native: Any, plan: Plan, *, text: bool = False, decimal: str = ".", 
         strata=strata,
         merged_strata=merged_strata,
         weights=weights,
-        warnings=warnings,
+        warnings=tuple(warnings),
         watch=watch,
         people=people,
         cells=cells,

@@ -26,6 +26,7 @@ from shoal.release.release import Release
 from shoal.release.report.evidence import Measured, gather_evidence
 from shoal.release.verified import Verified
 from shoal.tables import frames
+from shoal.tables.apart import apart_in
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -214,12 +215,13 @@ def _audited(result: Any, prepared: Prepared, blocks: list[Block], units: Array 
     demanded = plan.demanded_of if plan.has_demands else ()
     table = frames.to_arrow(result, "anonymize", [*names, *demanded])
     how: dict[str, Any] = {"text": prepared.text, "decimal": prepared.decimal}
-    together = audit(table, names, plan.k, units=units, demands=demands_of(table, plan, **how))
+    apart = apart_in(result, names)
+    together = audit(table, names, plan.k, units=units, demands=demands_of(table, plan, **how), apart=apart)
     if prepared.people is not None:
         together = replace(together, models=together.models + counted(table, prepared.people, names, plan, **how))
     if len(blocks) == 1:
         require_privacy(together, "The release")
     for block in blocks if len(blocks) > 1 else ():
-        of_block = audit(table, [*block.columns, *strata], plan.k, units=units)
+        of_block = audit(table, [*block.columns, *strata], plan.k, units=units, apart=apart)
         require_privacy(of_block, f"The release, in the block of {', '.join(block.columns)},")
     return together

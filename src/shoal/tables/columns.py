@@ -64,41 +64,6 @@ def _whole_days(column: Any) -> bool:
     return bool(pc.all(pc.equal(days, column)).as_py())
 
 
-def without_markers(column: Any, markers: Sequence[Any], decimal: str = ".") -> Any:
-    """Return the column with nulls in place of the `markers`, the values declared to mean 'missing'."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if not markers:
-        return column
-    values = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
-    hit = None
-    for marker in markers:
-        same = _equal(values, marker, decimal)
-        if same is not None:
-            hit = same if hit is None else pc.or_(hit, same)
-    return column if hit is None else pc.if_else(pc.fill_null(hit, False), pa.scalar(None, column.type), column)
-
-
-def _equal(column: Any, marker: Any, decimal: str) -> Any:
-    """Return where a column holds a marker, or None if its type cannot hold it."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    kind = column.type
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        return texts.equal(column, marker, decimal)
-    if pa.types.is_boolean(kind):
-        return None  # a number would be cast to a boolean
-    dated = pa.types.is_date(kind) or pa.types.is_timestamp(kind)
-    try:
-        whole = isinstance(marker, int) and pa.types.is_integer(kind)
-        wanted = pa.scalar(str(marker) if dated else marker if whole else float(marker))
-        return pc.equal(column, wanted.cast(kind))
-    except (ValueError, TypeError, pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        return None
-
-
 def decode(
     column: Any,
     kind: str,
@@ -133,6 +98,8 @@ def decode(
     writing = Notation(column.type, text and is_text, decimal, digits, pattern)
     if kind in ("nominal", "ordinal", "hierarchical", "boolean"):
         return _codes(column, kind, levels, name), writing
+    if pa.types.is_null(column.type):
+        return Numbers(np.full(len(column), np.nan)), writing
     if kind == "date":
         return _dates(column, writing, name)
     if kind == "datetime":
@@ -143,13 +110,14 @@ def decode(
 def decode_numbers(column: Any, writing: Notation, kind: str, name: str) -> tuple[Numbers, Notation]:
     """Return the numbers of a continuous or integer column, and how it writes them."""
     import pyarrow as pa
+    import pyarrow.types as pt
 
     digits = writing.digits
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
         numbers, places = texts.to_numbers(column, writing.decimal, name)
         digits = places if digits is None else digits
         writing = writing._replace(text=True)
-    elif pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_decimal(column.type):
+    elif any(test(column.type) for test in (pt.is_integer, pt.is_floating, pt.is_decimal, pt.is_null)):
         numbers = _floats(column)
     else:
         raise _wrong_type(name, kind, column.type)
@@ -253,8 +221,12 @@ def _codes(column: Any, kind: str, levels: Sequence[Any], name: str) -> Codes:
         plain = pc.if_else(pc.is_nan(plain), None, pc.add(plain, pa.scalar(0.0, plain.type)))
     encoded = pc.dictionary_encode(plain)
     encoded = encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
-    values = encoded.dictionary.to_pylist()
-    codes = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False).astype(np.int64)
+    values = encoded.dictionary.drop_null().to_pylist()  # null is a level of a column that has no type
+    codes = (
+        pc.fill_null(pc.if_else(plain.is_null(), None, encoded.indices), -1)
+        .to_numpy(zero_copy_only=False)
+        .astype(np.int64)
+    )
     words = [_word(level) for level in values]
     if len(set(words)) < len(words):
         raise DataError(f"The column {name!r} holds different values that are written alike.")
@@ -356,6 +328,8 @@ def encode(chosen: Chosen, labels: Array, column: Any, kind: str, writing: Notat
     if isinstance(chosen, Rows):
         rows = chosen.rows[labels]
         return column.take(pa.array(rows, mask=rows < 0))
+    if isinstance(chosen, Computed) and pa.types.is_null(writing.type):
+        return pa.chunked_array([pa.nulls(len(labels))])
     if isinstance(chosen, Computed):
         return _computed(chosen.numbers, labels, kind, writing)
     text = pa.types.is_string(writing.type) or pa.types.is_large_string(writing.type)

@@ -32,6 +32,7 @@ import numpy as np
 from shoal.arrays import Array
 from shoal.errors import DataError, OptionError, TooLargeError, near_names
 from shoal.tables.hierarchy import Hierarchy
+from shoal.tables.spread import Spread
 from shoal.tables.sums import exact_sum, power_above
 from shoal.tables.values import Codes, Numbers, Places, Values
 
@@ -72,7 +73,8 @@ def embed(
     coordinates : int, optional
         For nominal and hierarchical attributes: if they would take more coordinates than this, they are projected to
         this number of random directions, always the same ones, and scaled as above. Squared distances are then kept on
-        average only, each with a relative standard deviation of about sqrt(2 / coordinates).
+        average only, each with a relative standard deviation of about sqrt(2 / coordinates). What groups lose must not
+        be measured there: see :func:`spread_of`.
     name : str
         Whose values they are, for messages.
 
@@ -144,6 +146,27 @@ def _points(
     codes = values.codes[rows]
     if kind == "ordinal":
         return _standardized(codes.astype(np.float64))
+    tree, node_of_level = _tree_of(values, codes, kind, hierarchy, name)
+    return np.asarray(_tree_points(tree, len(codes), coordinates, name)[node_of_level[codes]])
+
+
+def spread_of(
+    values: Values, *, kind: str, hierarchy: Hierarchy | None, coordinates: int, name: str = "the attribute"
+) -> Spread | None:
+    """Return an attribute in full coordinates if :func:`embed` projects it, else None. The parameters are the same."""
+    if not isinstance(values, Codes) or kind == "ordinal" or values.missing.all():
+        return None
+    codes = values.codes[~values.missing]
+    tree, node_of_level = _tree_of(values, codes, kind, hierarchy, name)
+    total = tree.total(len(codes))
+    if total == 0 or len(tree.parents) <= coordinates:
+        return None
+    nodes = np.append(node_of_level, -1)[values.codes]
+    return Spread(nodes, values.missing, tree.parents, tree.lengths / total, tree.rows / len(codes))
+
+
+def _tree_of(values: Codes, codes: Array, kind: str, hierarchy: Hierarchy | None, name: str) -> tuple[_Tree, Array]:
+    """Return the tree that separates present rows, and the node of each level; -1 for the root."""
     counts = np.bincount(codes, minlength=len(values.levels))
     occurring = np.flatnonzero(counts)
     if kind == "nominal" or kind == "boolean":
@@ -155,7 +178,7 @@ def _points(
         tree, at = _condensed(hierarchy, nodes, counts[occurring])
     node_of_level = np.full(len(values.levels), -1, np.int64)
     node_of_level[occurring] = at
-    return np.asarray(_tree_points(tree, len(codes), coordinates, name)[node_of_level[codes]])
+    return tree, node_of_level
 
 
 def _standardized(x: Array) -> Array:
@@ -214,6 +237,11 @@ class _Tree(NamedTuple):
     lengths: Array  # float64[c]
     rows: Array  # float64[c]: the number of rows below
 
+    def total(self, n: int) -> float:
+        """Return the mean squared distance of n rows from their mean."""
+        shares = self.rows / n
+        return float((self.lengths * shares * (1.0 - shares)).sum())
+
 
 def _star(counts: Array) -> tuple[_Tree, Array]:
     """Return nominal levels as a tree, and the node of each.
@@ -255,8 +283,7 @@ def _condensed(hierarchy: Hierarchy, nodes: Array, counts: Array) -> tuple[_Tree
 
 def _tree_points(tree: _Tree, n: int, coordinates: int | None, name: str) -> Array:
     """Return the coordinates of all nodes, centred and scaled, the root last: float64[c + 1, width]."""
-    shares = tree.rows / n
-    total = float((tree.lengths * shares * (1.0 - shares)).sum())
+    shares, total = tree.rows / n, tree.total(n)
     c = len(tree.parents) if total > 0 else 0
     width = c if coordinates is None else min(c, coordinates)
     if n * width * 8 > LIMIT:

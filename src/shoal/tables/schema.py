@@ -15,12 +15,13 @@ from shoal.errors import OptionError, near_names
 from shoal.plan import Plan
 from shoal.tables import columns as _columns
 from shoal.tables.hierarchy import Hierarchy
+from shoal.tables.markers import can_hold, without_markers
 from shoal.tables.representatives import REPRESENTATIVES
 from shoal.tables.texts import Notation
 from shoal.tables.values import Codes, Values
 
 # Fields of a plan that describe the values of a column, whatever its role.
-OF_VALUES = ("types", "levels", "hierarchies", "formats")
+OF_VALUES = ("types", "levels", "hierarchies", "formats", "missing_values")
 # What groups publish under the two recodings, by kind.
 RECODED = {
     "continuous": "interval",
@@ -89,9 +90,6 @@ def roles(names: list[str], plan: Plan) -> tuple[Column, ...]:
     for pair in plan.places:
         for name in pair:
             _known(name, names, "places")
-    if isinstance(plan.missing_values, dict):
-        for name in plan.missing_values:
-            _known(name, names, "missing_values")
     declared = {
         **dict.fromkeys((*plan.sensitive_attributes, *plan.models), "sensitive"),
         **dict.fromkeys(plan.other, "other"),
@@ -133,6 +131,9 @@ def _described(names: list[str], plan: Plan) -> list[tuple[str, str]]:
             if option != "representatives" or name not in REPRESENTATIVES:
                 _known(name, names, option)
                 described.append((name, option))
+    for name in plan.missing_values if isinstance(plan.missing_values, dict) else ():
+        _known(name, names, "missing_values")
+        described.append((name, "missing_values"))
     return described
 
 
@@ -175,9 +176,17 @@ def markers(plan: Plan, name: str) -> tuple[Any, ...]:
     return declared.get(name, ()) if isinstance(declared, dict) else declared
 
 
-def attribute(table: Any, name: str, plan: Plan, *, text: bool = False, decimal: str = ".") -> Read:
-    """Return a column with its values, of the kind that the plan declares or that is inferred."""
-    column = _columns.without_markers(table.column(name), markers(plan, name), decimal)
+def attribute(
+    table: Any, name: str, plan: Plan, *, text: bool = False, decimal: str = ".", sensitive: bool = False
+) -> Read:
+    """Return a column with its values, of the kind that the plan declares or that is inferred.
+
+    Markers of missing values are about quasi-identifiers. A `sensitive` column publishes them as values, so they count
+    as values. In a column of text that holds numbers or dates otherwise, a marker that is neither is missing.
+    """
+    column = without_markers(table.column(name), markers(plan, name), decimal)
+    if sensitive:
+        column = _with_markers(table.column(name), column, plan, name, text, decimal)
     kind: str | None = plan.types.get(name)
     note, inferred = "", kind is None and not any(name in d for d in (plan.hierarchies, plan.levels, plan.formats))
     if kind == "place":
@@ -223,10 +232,27 @@ def attribute(table: Any, name: str, plan: Plan, *, text: bool = False, decimal:
     return Read(described, values, (writing,))
 
 
+def _with_markers(column: Any, without: Any, plan: Plan, name: str, text: bool, decimal: str) -> Any:
+    """Return a sensitive column in which only those markers are missing that are no values of its type."""
+    if column.null_count == without.null_count:
+        return column
+    kind = plan.types.get(name) or _columns.infer(without, text=text, decimal=decimal, name=name)[0]
+    pattern = plan.formats.get(name, "")
+    foreign = [one for one in markers(plan, name) if not can_hold(column, one, kind, decimal, pattern)]
+    kept = without_markers(column, foreign, decimal)
+    if isinstance(plan.missing_values, dict) and kept.null_count < without.null_count:
+        raise OptionError(
+            f"The 'missing_values' of a plan must be about quasi-identifiers. Got values of {name!r}, which is "
+            "sensitive: it publishes them, so that they count as values.",
+            hint="leave them out, or make them missing in the table itself.",
+        )
+    return kept
+
+
 def _place(table: Any, pair: tuple[str, str], plan: Plan, text: bool, decimal: str) -> Read:
     halves, writings = [], []
     for name in pair:
-        column = _columns.without_markers(table.column(name), markers(plan, name), decimal)
+        column = without_markers(table.column(name), markers(plan, name), decimal)
         writing = Notation(column.type, text, decimal, plan.digits.get(name))
         values, writing = _columns.decode_numbers(column, writing, "continuous", name)
         halves.append(values.values)

@@ -11,6 +11,8 @@ from shoal.arrays import Array
 from shoal.errors import DataError, OptionError, near_names
 from shoal.tables import columns as _columns
 from shoal.tables.hierarchy import Hierarchy
+from shoal.tables.markers import without_markers
+from shoal.tables.spelling import read_as_one
 from shoal.tables.values import Codes, Numbers, Values
 
 GROUNDS = ("auto", "equal", "ordered", "numeric")
@@ -50,6 +52,8 @@ class Sensitive(NamedTuple):
         The distances between values.
     words : tuple of str or None
         The names of the values; None for numbers and dates.
+    spellings : int
+        The number of different texts if some of them read as one value (`shoal.tables.spelling`), else 0.
     """
 
     name: str
@@ -57,6 +61,7 @@ class Sensitive(NamedTuple):
     values: int
     ground: Ground = None
     words: tuple[str, ...] | None = None
+    spellings: int = 0
 
 
 def sensitive(
@@ -96,28 +101,41 @@ def sensitive(
     if name not in table.column_names:
         hint = near_names(name, table.column_names, f"it has {len(table.column_names)} columns.")
         raise OptionError(f"The table has no column {name!r}.", hint=hint)
-    column = _columns.without_markers(_with_type(table.column(name)), markers, decimal)
+    column = without_markers(_with_type(table.column(name)), markers, decimal)
     kind = _kind(column, name, kind, levels, hierarchy, text, decimal)
     values, _ = _columns.decode(column, kind, text=text, decimal=decimal, levels=levels, name=name)
-    return sensitive_of(name, values, kind, hierarchy, ground)
+    return sensitive_of(name, values, kind, hierarchy, ground, decimal)
 
 
 def sensitive_of(
-    name: str, values: Values, kind: str, hierarchy: Hierarchy | None = None, ground: str = "auto"
+    name: str,
+    values: Values,
+    kind: str,
+    hierarchy: Hierarchy | None = None,
+    ground: str = "auto",
+    decimal: str = ".",
 ) -> Sensitive:
-    """Return decoded values as a sensitive attribute; see :func:`sensitive`."""
+    """Return decoded values as a sensitive attribute; see :func:`sensitive`.
+
+    Texts that a person reads as one are one value, in the place of the first of them.
+    """
     if isinstance(values, Numbers):
         return _of_numbers(name, values.values, ground)
     if not isinstance(values, Codes):
         raise OptionError(f"A sensitive attribute must not be a place. Got {name!r}.", hint="demand nothing of it.")
     codes, occurring = _occurring(values.codes, len(values.levels))
-    words = tuple(values.levels[i] for i in occurring.tolist())
+    written = [values.levels[i] for i in occurring.tolist()]
+    read = read_as_one(written, decimal)
+    codes = np.append(read, -1)[codes]
+    first = np.flatnonzero(np.diff(np.maximum.accumulate(read), prepend=-1))
+    words = tuple(written[i] for i in first.tolist())
     own: Ground = None
     if kind == "ordinal":
         own = Line(ranks(len(words)))
     elif kind == "hierarchical" and hierarchy is not None:
         own = tree_of(hierarchy, words, name)
-    return Sensitive(name, codes, len(words), grounded(own, len(words), ground, f"column {name!r}"), words)
+    spellings = len(written) if len(words) < len(written) else 0
+    return Sensitive(name, codes, len(words), grounded(own, len(words), ground, f"column {name!r}"), words, spellings)
 
 
 def _with_type(column: Any) -> Any:

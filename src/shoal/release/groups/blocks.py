@@ -41,9 +41,10 @@ def partitioned(
         chosen, why, kicks = settled(plan, n, d, constraints, len(sets))
         columns = tuple(name for attribute in attributes if attribute.name in names for name in attribute.columns)
         labels = group(X, chosen, constraints, progress, kicks)
-        # Changing groups afterwards, for units, equal records or privacy models, does not preserve an optimum.
+        # Changing groups afterwards, for units, equal records or privacy models, does not preserve an optimum, and one
+        # in projected coordinates need not be one in true distances.
         free = constraints.units is None and not constraints.together and not constraints.demands
-        optimal = find(chosen.method).optimal and free
+        optimal = find(chosen.method).optimal and free and coordinates.projected.keys().isdisjoint(names)
         blocks.append(Block(tuple(names), columns, labels, method_in_words(chosen), why, optimal))
     return blocks
 

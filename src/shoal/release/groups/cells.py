@@ -20,7 +20,6 @@ from shoal.partitioning.pool import numbered
 from shoal.plan import Plan
 from shoal.privacy.classes import classes_of
 from shoal.release.groups.blocks import Block
-from shoal.release.groups.strata import units_of
 from shoal.tables.hierarchy import Hierarchy
 from shoal.tables.ladders import ladder
 from shoal.tables.representatives import SUPPRESSED
@@ -114,7 +113,7 @@ def checked(plan: Plan) -> Plan:
     return plan.model_copy(update={"bound": "none"})
 
 
-def cells_of(table: Any, reads: list[Read], plan: Plan) -> Cells:
+def cells_of(table: Any, reads: list[Read], plan: Plan, units: Array | None = None) -> Cells:
     """Return the cells that are published.
 
     Parameters
@@ -123,6 +122,8 @@ def cells_of(table: Any, reads: list[Read], plan: Plan) -> Cells:
     reads : the quasi-identifiers with their values
     plan : Plan
         A checked plan.
+    units : int64[n] or None
+        What k counts, if not rows.
     """
     how = {read.attribute.name: _how(read, plan) for read in reads}
     cells = {read.attribute.name: _cell(read, how[read.attribute.name], plan) for read in reads}
@@ -133,7 +134,6 @@ def cells_of(table: Any, reads: list[Read], plan: Plan) -> Cells:
     labels = classes_of(table, plan.stratum)
     for cell in cells.values():
         labels = np.unique(labels * (int(cell.codes.max()) + 2) + cell.codes + 1, return_inverse=True)[1]
-    units = None if plan.unit is None else units_of(table.column(plan.unit), plan)
     sizes = np.bincount(labels if units is None else np.unique(np.column_stack([labels, units]), axis=0)[:, 0])
     large = sizes >= plan.k
     if not large.any():

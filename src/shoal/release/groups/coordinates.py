@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from math import sqrt
+from types import MappingProxyType
 from typing import NamedTuple
 
 from shoal.arrays import Array
 from shoal.plan import Plan
-from shoal.tables.embedding import embed, stack
+from shoal.tables.embedding import embed, spread_of, stack
 from shoal.tables.schema import Read
+from shoal.tables.spread import Spread
 
 
 class Coordinates(NamedTuple):
@@ -20,10 +22,13 @@ class Coordinates(NamedTuple):
     parts : {name: float64[n, c]}
         Without importance, because the loss of an attribute does not depend on it.
     importance : {name: float}
+    projected : {name: Spread}
+        Attributes whose coordinates are a projection. Their true squared error is measured by these.
     """
 
     parts: dict[str, Array]
     importance: dict[str, float]
+    projected: Mapping[str, Spread] = MappingProxyType({})
 
     def together(self, names: Collection[str] | None = None) -> Array:
         """Return float64[n, d]: the coordinates in which records are compared, of these attributes (None for all)."""
@@ -49,4 +54,11 @@ def embedded(reads: list[Read], plan: Plan) -> Coordinates:
         )
         for read in reads
     }
-    return Coordinates(parts, {read.attribute.name: read.attribute.importance for read in reads})
+    spreads = {
+        read.attribute.name: spread_of(
+            read.values, kind=read.attribute.kind, hierarchy=read.attribute.hierarchy, coordinates=plan.coordinates
+        )
+        for read in reads
+    }
+    projected = {name: spread for name, spread in spreads.items() if spread is not None}
+    return Coordinates(parts, {read.attribute.name: read.attribute.importance for read in reads}, projected)

@@ -79,11 +79,13 @@ def kept_to(block: Block, prepared: Prepared, coordinates: Coordinates) -> Block
         how: dict[str, Any] = {"text": prepared.text, "decimal": prepared.decimal}
         for finding in counted(table, prepared.people, names, prepared.plan, **how):
             offending = np.isin(by_first_row(classes_of(table, names))[0], finding.offending)
-            bad[labels[offending]] = True
+            # Which groups would fit the people whom none fits is not known: all are merged until everybody fits one.
+            bad[labels[offending | bool(finding.unmatched)]] = True
         if len(bad) == 1 and bad[0]:
             raise DataError(
                 "The population must match the table as demanded if all records are in one group. It does not.",
-                hint="demand less, or check that both tables write values in the same way.",
+                hint="demand less, or check that both tables write values in the same way. With a lower bound of "
+                "presence above 0, a row must fit everybody of the population.",
             )
         return bad
 

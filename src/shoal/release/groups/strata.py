@@ -8,7 +8,7 @@ import numpy as np
 
 from shoal.arrays import Array
 from shoal.errors import DataError, OptionError
-from shoal.privacy.classes import classes_of, codes_of
+from shoal.privacy.classes import Units, classes_of, units_of
 from shoal.release.groups.grouping import Constraints
 
 if TYPE_CHECKING:
@@ -18,9 +18,8 @@ TOGETHER = " + "
 NO_VALUE = "no value"
 
 
-def constraints_of(table: Any, plan: Plan) -> tuple[Constraints, list[str], dict[str, Any]]:
+def constraints_of(table: Any, plan: Plan, units: Array | None) -> tuple[Constraints, list[str], dict[str, Any]]:
     """Return the constraints of the partition, the columns of the strata, and those that merging changed."""
-    units = None if plan.unit is None else units_of(table.column(plan.unit), plan)
     together = plan.release == "global-recoding"
     if not plan.stratum:
         return Constraints(None, units, together), [], {}
@@ -40,12 +39,14 @@ def constraints_of(table: Any, plan: Plan) -> tuple[Constraints, list[str], dict
     return Constraints(strata, units, together), names, changed
 
 
-def units_of(column: Any, plan: Plan) -> Array:
-    """Return int64[n]: the unit of each row, or refuse missing or too few units."""
-    if column.null_count:
-        raise DataError(f"The unit {plan.unit!r} must be known for every row. Got {column.null_count} missing.")
-    units = codes_of(column)
-    different = len(np.unique(units))
+def checked_units(table: Any, plan: Plan, decimal: str) -> Units | None:
+    """Return the units of the rows, or refuse missing or too few units; None if the plan has none."""
+    if plan.unit is None:
+        return None
+    units = units_of(table.column(plan.unit), plan.unit, decimal)
+    if units.missing:
+        raise DataError(f"The unit {plan.unit!r} must be known for every row. Got {units.missing} missing.")
+    different = len(np.unique(units.codes))
     if different < plan.k:
         raise OptionError(f"k counts units: there must be at least {plan.k} different ones. Got {different}.")
     return units

@@ -1,4 +1,7 @@
-"""The loss from replacing records by the means of their groups, by attribute, with weights."""
+"""The loss from replacing records by the means of their groups, by attribute, with weights.
+
+It is measured in true distances, also for attributes that were searched in a projection.
+"""
 
 from __future__ import annotations
 
@@ -31,9 +34,13 @@ def losses(coordinates: Coordinates, labels: dict[str, Array], weights: Array | 
     """
     error, total, by = 0.0, 0.0, {}
     for name, part in coordinates.parts.items():
-        everybody = np.zeros(len(part), np.int64)
-        within = sum(_squared_error(column, labels[name], weights) for column in part.T)
-        whole = sum(_squared_error(column, everybody, weights) for column in part.T)
+        if name in coordinates.projected:
+            spread = coordinates.projected[name]
+            within, whole = spread.squared_error(labels[name], weights), spread.squared_error(None, weights)
+        else:
+            everybody = np.zeros(len(part), np.int64)
+            within = sum(_squared_error(column, labels[name], weights) for column in part.T)
+            whole = sum(_squared_error(column, everybody, weights) for column in part.T)
         by[name] = min(1.0, within / whole) if whole > 0 else 0.0
         error += coordinates.importance[name] * within
         total += coordinates.importance[name] * whole
