@@ -1,4 +1,4 @@
-"""No labels leave `partition` and `refine` that were not counted: whatever a method returns, k holds or it is refused."""
+"""No labels leave `partition` and `refine` uncounted: whatever a method returns, k holds or it is refused."""
 
 import numpy as np
 import pytest
