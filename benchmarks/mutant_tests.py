@@ -239,13 +239,23 @@ def test_files() -> list[str]:
 def read_coverage(path: Path) -> Coverage:
     """Return what was written by :func:`write_coverage`."""
     found = json.loads(path.read_text(encoding="utf-8"))
-    lines = {module: {int(line): tests for line, tests in by.items()} for module, by in found["lines"].items()}
+    names = found["names"]
+    lines = {
+        module: {int(line): [names[at] for at in tests] for line, tests in by_line.items()}
+        for module, by_line in found["lines"].items()
+    }
     return Coverage(found["tests"], lines)
 
 
 def write_coverage(coverage: Coverage, path: Path) -> None:
     """Write to a file which tests run which lines."""
-    path.write_text(json.dumps({"tests": coverage.tests, "lines": coverage.lines}), encoding="utf-8")
+    named = {test for by_line in coverage.lines.values() for tests in by_line.values() for test in tests}
+    places = {test: at for at, test in enumerate(sorted(named))}
+    lines = {
+        module: {line: [places[test] for test in tests] for line, tests in by_line.items()}
+        for module, by_line in coverage.lines.items()
+    }
+    path.write_text(json.dumps({"tests": coverage.tests, "names": [*places], "lines": lines}), encoding="utf-8")
 
 
 def _file(test: str) -> str:
