@@ -8,7 +8,7 @@ STAMP  := $(VENV)/.installed
 export NUMBA_CACHE_DIR ?= $(CURDIR)/.cache/numba
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long bench bench-loss lint format docs dist clean
+.PHONY: help demo test test-long long mutants bench bench-loss lint format docs dist clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -32,6 +32,19 @@ test: $(STAMP)  ## run the tests (a few minutes)
 
 test-long: $(STAMP)  ## run the long property tests too
 	SHOAL_TEST_EXAMPLES=2000 $(BIN)/python -m pytest -n auto
+
+long: test-long mutants  ## every long check: the long property tests, then the mutants
+
+# How many mutants, for how many minutes, and which.
+SAMPLE  ?= 400
+MINUTES ?= 60
+SEED    ?= 0
+$(VENV)/.mutants: $(STAMP)
+	$(BIN)/python -m pip install --quiet --editable '.[mutants]'
+	@touch $@
+
+mutants: $(VENV)/.mutants  ## write the page that says which changes to the source no test notices (an hour)
+	$(BIN)/python -m benchmarks.mutants --sample $(SAMPLE) --minutes $(MINUTES) --seed $(SEED)
 
 bench: $(STAMP)  ## write every page of measurements (about an hour on two quiet cores)
 	$(BIN)/python -m benchmarks

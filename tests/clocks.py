@@ -1,7 +1,10 @@
-"""A clock for tests of time limits: it moves when it is looked at, so that nothing depends on the machine."""
+"""Time in tests: a clock that moves when it is looked at, so that nothing depends on the machine, and patience."""
 
 import threading
 from types import SimpleNamespace
+
+# Seconds after which something is taken to hang. No test is about speed: a busy machine may take as long as it takes.
+PATIENCE = 900.0
 
 
 class Clock:

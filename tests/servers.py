@@ -9,6 +9,8 @@ import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 
+from clocks import PATIENCE
+
 PASSWORD = "se/cr@t:1%"  # with everything that an address must encode
 QUOTED_PASSWORD = "se%2Fcr%40t%3A1%25"
 
@@ -50,7 +52,7 @@ def postgresql(programs):
     def run(*command):
         # No pipes: the server would keep them open.
         with open(os.devnull, "w") as nowhere:
-            subprocess.run(command, check=True, stdout=nowhere, stderr=nowhere, cwd=folder, timeout=120, **options)
+            subprocess.run(command, check=True, stdout=nowhere, stderr=nowhere, cwd=folder, timeout=PATIENCE, **options)
 
     data = folder / "data"
     control = programs / "pg_ctl"
@@ -61,7 +63,7 @@ def postgresql(programs):
         )
         port = _free_port()
         settings = f"-p {port} -k {folder} -c listen_addresses=127.0.0.1 -c fsync=off"
-        run(control, "-D", data, "-l", folder / "log", "-o", settings, "-w", "start")
+        run(control, "-D", data, "-l", folder / "log", "-o", settings, "-w", "-t", str(round(PATIENCE)), "start")
         try:
             yield f"postgresql://shoal:{QUOTED_PASSWORD}@127.0.0.1:{port}/postgres"
         finally:

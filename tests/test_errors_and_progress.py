@@ -3,11 +3,13 @@
 import itertools
 import threading
 import time
+from concurrent.futures import Future
 
 import numpy as np
 import pytest
 
 import shoal
+from clocks import PATIENCE
 from shoal import errors
 from shoal.errors import (
     DataError,
@@ -167,7 +169,7 @@ def test_reports_from_two_threads_do_not_overtake_each_other():
     report = throttled(callback)
     slow = threading.Thread(target=report, args=(0.3,))
     slow.start()
-    assert entered.wait(5)
+    assert entered.wait(PATIENCE)
     report(0.6)
     slow.join()
     assert heard == [0.3, 0.6]
@@ -266,13 +268,19 @@ def test_cancelling_is_quick_with_all_gain_factors(monkeypatch):
             raise Cancel
 
     runs, run = [], maximum_distance.Star.run
+    heard, cancel = threading.Event(), Future.cancel
+
+    def cancelled(future):
+        heard.set()
+        return cancel(future)
 
     def counted(*given):
         runs.append(1)
         if len(calls) > 2:
-            time.sleep(0.1)  # time for the main thread to hear of it
+            heard.wait(5)  # until the main thread has heard of it
         return run(*given)
 
+    monkeypatch.setattr(Future, "cancel", cancelled)
     monkeypatch.setattr(maximum_distance.Star, "run", counted)
     with pytest.raises(Cancel):
         shoal.partition(X, 5, "mdav*-gamma", gamma="best", progress=callback)

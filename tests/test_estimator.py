@@ -16,6 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted
 
 import shoal
+from clocks import PATIENCE
 from shoal import Microaggregator
 from shoal.errors import OptionError, ShoalError
 
@@ -352,7 +353,7 @@ def test_the_gap_is_what_the_bound_says():
 def test_a_better_bound_closes_the_gap():
     X = blobs(n=60)
     quick = Microaggregator(k=2).fit(X)
-    better = Microaggregator(k=2, bound="lp", time_limit=30).fit(X)
+    better = Microaggregator(k=2, bound="lp", time_limit=PATIENCE).fit(X)
     assert quick.lower_bound_ < better.lower_bound_ <= better.information_loss_
     assert 0 <= better.gap_ < 1e-3 < quick.gap_
 

@@ -10,6 +10,7 @@ import pytest
 from cli_tables import ROLES, SECRETS, flat
 
 import shoal
+from clocks import Clock
 from shoal.errors import DisclosureError
 
 
@@ -115,12 +116,15 @@ def test_the_gap_is_said_with_what_would_make_it_smaller(people, run):
     )
 
 
-def test_a_search_by_the_clock_from_the_command_line(people, run):
+def test_a_search_by_the_clock_from_the_command_line(people, run, monkeypatch):
+    from shoal.partitioning import anytime, chains, evolution, recombination
+
+    Clock(0.015).give_to(monkeypatch, anytime, chains, evolution, recombination)
     arguments = ("anonymize", "people.csv", "-k", 4, *ROLES, "--report", "r.html", "--force", "-q")
-    run(*arguments, "-o", "a.csv", "--method", "anytime", "--time-limit", 0.5, "--write-job", "job.yaml")
+    run(*arguments, "-o", "a.csv", "--method", "anytime", "--time-limit", 10, "--write-job", "job.yaml")
     assert "random_state" in (people / "job.yaml").read_text()
     assert "may give slightly different groups" in (people / "r.html").read_text()
-    run(*arguments, "-o", "b.csv", "--method", "mdav", "--refine", "anytime", "--time-limit", 0.5)
+    run(*arguments, "-o", "b.csv", "--method", "mdav", "--refine", "anytime", "--time-limit", 10)
     losses = [json.loads((people / f"{name}.csv.manifest.json").read_text())["loss"] for name in "ab"]
     run(*arguments, "-o", "c.csv", "--method", "mdav")
     assert max(losses) < json.loads((people / "c.csv.manifest.json").read_text())["loss"]

@@ -1,4 +1,4 @@
-"""The command in a process of its own: streams, pipes, signals, exit codes, the time it takes to start."""
+"""The command in a process of its own: streams, pipes, signals, exit codes, what it loads to start."""
 
 import csv
 import json
@@ -13,6 +13,8 @@ import time
 
 import pytest
 from cli_tables import ROLES, SECRETS
+
+from clocks import PATIENCE
 
 COMMAND = (sys.executable, "-m", "shoal")
 
@@ -65,7 +67,7 @@ def test_ctrl_c_leaves_no_file(tmp_path):
             break
     time.sleep(1.0)
     running.send_signal(signal.SIGINT)
-    _, said = running.communicate(timeout=120)
+    _, said = running.communicate(timeout=PATIENCE)
     assert running.returncode == 130
     assert "stopped; nothing was written" in said
     assert "Traceback" not in said

@@ -22,15 +22,20 @@ old = pa.table({"version": ["old"] * 10, "x": ["1"] * 10})
 new = pa.table({"version": ["new"] * rows, "x": [str(i % 97) for i in range(rows)]})
 
 
-def child(pipe, moment, force):
-    """Write the new table; say so through the pipe at the given moment of the work."""
+def child(pipe, moment, force, waits):
+    """Write the new table; say so through the pipe at the given moment of the work, and wait to be killed or go on."""
+
+    def now():
+        os.write(pipe, b".")
+        if waits:
+            signal.pause()
 
     def progress(fraction):
         if fraction >= moment:
-            os.write(pipe, b".")
+            now()
 
     def check(_):
-        os.write(pipe, b".")
+        now()
 
     write(new, target, force=force, check=check, progress=progress)
     os._exit(0)
@@ -47,7 +52,8 @@ def one(turn):
     reader, writer = os.pipe()
     process = os.fork()
     if process == 0:
-        child(writer, random.Random(turn).uniform(0.0, 0.95), force)
+        # Most wait, so that they are killed in the middle of the work on a busy machine too.
+        child(writer, random.Random(turn).uniform(0.0, 0.95), force, waits=turn % 3 != 2)
     os.close(writer)
     os.read(reader, 1)
     if not force:

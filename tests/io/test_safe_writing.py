@@ -16,6 +16,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from clocks import PATIENCE
 from shoal.errors import DataError, OptionError, ShoalError
 from shoal.io import files, read, write
 
@@ -97,7 +98,11 @@ def test_fifty_killed_writers_leave_nothing_behind(tmp_path, name):
     times = 25  # for each of two formats
     script = Path(__file__).with_name("killed_writer.py")
     run = subprocess.run(
-        [sys.executable, script, tmp_path, name, str(times)], capture_output=True, text=True, timeout=120, check=True
+        [sys.executable, script, tmp_path, name, str(times)],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=True,
     )
     found = json.loads(run.stdout)
     assert len(found) == times
@@ -223,14 +228,16 @@ def test_input_and_output_may_be_one_file_with_force_only(tmp_path):
 def test_standard_input_and_output(tmp_path):
     script = "import sys; from shoal.io import read, write; s = read('-'); write(s.table, '-', like=s)"
     content = b"a;b\r\n1,5;x\r\n;\r\n"
-    run = subprocess.run([sys.executable, "-c", script], input=content, capture_output=True, timeout=60, check=True)
+    run = subprocess.run(
+        [sys.executable, "-c", script], input=content, capture_output=True, timeout=PATIENCE, check=True
+    )
     assert run.stdout == content
     failing = (
         "from shoal.io import write; import pyarrow as pa\n"
         "def no(_): raise ValueError\n"
         "write(pa.table({'a': ['x']}), '-', check=no)"
     )
-    run = subprocess.run([sys.executable, "-c", failing], capture_output=True, timeout=60, check=False)
+    run = subprocess.run([sys.executable, "-c", failing], capture_output=True, timeout=PATIENCE, check=False)
     assert run.stdout == b""
     assert run.returncode != 0
 
@@ -331,7 +338,7 @@ def test_importing_the_package_loads_nothing_heavy():
         "import sys, shoal.io; heavy = {'pyarrow', 'pandas', 'polars', 'duckdb', 'openpyxl', 'pyreadstat', 'numpy'}"
         "; sys.exit(bool(heavy & set(sys.modules)))"
     )
-    assert subprocess.run([sys.executable, "-c", script], check=False, timeout=60).returncode == 0
+    assert subprocess.run([sys.executable, "-c", script], check=False, timeout=PATIENCE).returncode == 0
 
 
 @pytest.mark.parametrize(

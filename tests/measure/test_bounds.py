@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import shoal
+from clocks import PATIENCE
 from partitioning.strategies import points as points_of
 from shoal.errors import DataError, OptionError, TooLargeError
 from shoal.measure.bounds import gap, lower_bound
@@ -125,7 +126,7 @@ def test_labels_and_progress():
     X = points("normal", 60, 3, 1)
     labels = shoal.partition(X, 3, "mdav*")
     seen = []
-    bound = lower_bound(X, 3, "lp", labels=labels, time_limit=20, progress=seen.append)
+    bound = lower_bound(X, 3, "lp", labels=labels, time_limit=PATIENCE, progress=seen.append)
     assert bound <= shoal.information_loss(X, labels)
     assert seen == sorted(seen)
     assert seen[-1] == 1.0

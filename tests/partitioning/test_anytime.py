@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from clocks import Clock
+from clocks import PATIENCE, Clock
 from invariants import check_partition, same_groups
 from kernels.test_kicks import plain_error, random_partition
 from partitioning.strategies import cases
@@ -367,7 +367,7 @@ def calls_then(error, calls):
 
 @pytest.mark.parametrize("place", ["whole", "regions"])
 @pytest.mark.parametrize("n_jobs", [1, 2])
-@pytest.mark.parametrize("limits", [{"time_limit": 1.5}, {"max_steps": 20_000}], ids=["time", "steps"])
+@pytest.mark.parametrize("limits", [{"time_limit": PATIENCE}, {"max_steps": 20_000}], ids=["time", "steps"])
 @pytest.mark.parametrize("calls", [0, 2])
 def test_an_interrupt_by_the_callback_gives_the_best_so_far(place, n_jobs, limits, calls, request, caplog):
     if place == "regions":
@@ -392,7 +392,7 @@ def test_other_errors_of_the_callback_come_out_and_leave_no_threads(place, n_job
     if place == "regions":
         request.getfixturevalue("regions")
     threads = set(threading.enumerate())
-    for calls, limits in ((0, {"max_steps": 5000}), (2, {"time_limit": 1.0}), (0, {"time_limit": 0.5})):
+    for calls, limits in ((0, {"max_steps": 5000}), (2, {"time_limit": PATIENCE}), (0, {"time_limit": PATIENCE})):
         with pytest.raises(Boom):
             anytime(gaussian(150, 3), 3, rng=seeded(), n_jobs=n_jobs, report=calls_then(Boom, calls), **limits)
         assert set(threading.enumerate()) == threads
@@ -430,7 +430,7 @@ def test_ctrl_c_at_any_moment_gives_a_partition(place, n_jobs, request):
                 timers.append(threading.Timer(wait, signal.pthread_kill, (main, signal.SIGINT)))
                 timers[0].start()
 
-        labels = interrupted(anytime, X, 3, rng=seeded(), time_limit=2, n_jobs=n_jobs, report=begin)
+        labels = interrupted(anytime, X, 3, rng=seeded(), time_limit=PATIENCE, n_jobs=n_jobs, report=begin)
         timers[0].join()
         check_partition(numbered(labels), 150, 3)
         assert no_worse(X, labels, start)
@@ -440,11 +440,13 @@ def test_ctrl_c_at_any_moment_gives_a_partition(place, n_jobs, request):
 
 
 @pytest.mark.parametrize("place", ["whole", "regions"])
-@pytest.mark.parametrize("limits", [{"time_limit": 0.9}, {"max_steps": 30_000}], ids=["time", "steps"])
+@pytest.mark.parametrize("limits", [{"time_limit": 10}, {"max_steps": 30_000}], ids=["time", "steps"])
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_standings_rise_and_losses_fall(place, limits, n_jobs, request):
     if place == "regions":
         request.getfixturevalue("regions")
+    if "time_limit" in limits:
+        request.getfixturevalue("clock")
     X, k, seen = gaussian(150, 3), 4, []
     labels = anytime(X, k, rng=seeded(), n_jobs=n_jobs, report=seen.append, **limits)
     assert len(seen) > 2

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import naive_approx
-from clocks import Clock
+from clocks import PATIENCE, Clock
 from partitioning.strategies import points as points_of
 from shoal.measure import information_loss
 from shoal.partitioning import bounds, cover_prices, cover_programme, covering
@@ -22,7 +22,7 @@ points = partial(points_of, spread=100)
 def test_small_tables_are_settled(kind, k):
     for n in (k, 2 * k - 1, 2 * k, 2 * k + 1, 11):
         X = points(kind, n, 2, k)
-        found = covering.solve(X, k, time_limit=30)
+        found = covering.solve(X, k, time_limit=PATIENCE)
         best = naive_approx.optimum(X, k)
         assert found.proven
         assert np.bincount(found.labels).min() >= k
@@ -49,16 +49,16 @@ def pairs_and_triples(X):
 @pytest.mark.parametrize(("n", "d"), [(30, 2), (37, 3), (50, 2)])
 def test_pairs_against_a_plain_programme(n, d):
     X = points("normal", n, d, 7)
-    found = covering.solve(X, 2, time_limit=60)
+    found = covering.solve(X, 2, time_limit=PATIENCE)
     assert found.proven
     assert found.error == pytest.approx(pairs_and_triples(X), rel=1e-6)
 
 
 def test_labels_given_are_used_and_large_groups_split():
     X = points("normal", 40, 2, 1)
-    found = covering.solve(X, 3, np.repeat([0, 1], 20), time_limit=30)
+    found = covering.solve(X, 3, np.repeat([0, 1], 20), time_limit=PATIENCE)
     assert np.bincount(found.labels).max() < 6
-    again = covering.solve(X, 3, found.labels, time_limit=30)
+    again = covering.solve(X, 3, found.labels, time_limit=PATIENCE)
     assert again.error <= found.error * (1 + 1e-12)
 
 
@@ -66,7 +66,7 @@ def test_labels_given_are_used_and_large_groups_split():
 @pytest.mark.parametrize("k", [2, 3, 6])
 def test_the_bound_is_valid_whenever_it_stops(k, ticks, monkeypatch):
     X = points("normal", 24, 3, 0)
-    best = covering.solve(X, k, time_limit=60)
+    best = covering.solve(X, k, time_limit=PATIENCE)
     assert best.proven
     Clock().give_to(monkeypatch, covering, cover_prices, cover_programme)
     found = covering.solve(X, k, time_limit=ticks)
@@ -123,16 +123,16 @@ def test_separation_sees_odd_rings():
 
 def test_windows_give_a_valid_bound_no_worse_than_the_neighbours(monkeypatch):
     X = points("normal", 300, 2, 5)
-    best = covering.solve(X, 2, time_limit=60)
+    best = covering.solve(X, 2, time_limit=PATIENCE)
     monkeypatch.setattr(bounds, "WINDOW", 90)
-    found = bounds.windows_bound(X, 2, 30)
+    found = bounds.windows_bound(X, 2, PATIENCE)
     assert bounds.neighbour_bound(X, 2) * 1.05 < found <= best.error
     assert bounds.windows_bound(X, 2, 1e-6) == bounds.neighbour_bound(X, 2)
 
 
 def test_census_pairs(benchmark_table):
     X = benchmark_table("census")
-    found = covering.solve(X, 2, time_limit=300)
+    found = covering.solve(X, 2, time_limit=PATIENCE)
     assert found.proven
     assert 100 * information_loss(X, found.labels) == pytest.approx(2.758267, abs=1e-6)
 
@@ -143,6 +143,6 @@ def test_census_pairs(benchmark_table):
 )
 def test_proven_optima_of_benchmark_tables(name, k, loss, benchmark_table):
     X = benchmark_table(name)
-    found = covering.solve(X, k, time_limit=600)
+    found = covering.solve(X, k, time_limit=PATIENCE)
     assert found.proven
     assert 100 * information_loss(X, found.labels) == pytest.approx(loss, abs=1e-6)

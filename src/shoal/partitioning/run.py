@@ -255,9 +255,11 @@ def _verified(raw: Array, records: int, k: int, name: str) -> Array:
 
     labels = numbered(raw)
     smallest = int(np.bincount(labels).min()) if raw.min() >= 0 else 0
-    if len(labels) != records or smallest < k:
-        raise ShoalError(
-            f"{name!r} made a group of {smallest} records where {k} are required: a defect of Shoal.",
-            hint="please report it; no labels were returned.",
-        )
-    return labels
+    if len(labels) == records and smallest >= k:
+        return labels
+    what = (
+        f"made a group of {smallest} records where {k} are required"
+        if len(labels) == records
+        else f"returned labels for {len(labels)} of {records} records"
+    )
+    raise ShoalError(f"{name!r} {what}: a defect of Shoal.", hint="please report it; no labels were returned.")

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 import shoal
+from clocks import PATIENCE
 from shoal import Plan
 from shoal.estimator import standardized
 from shoal.measure import certificates
@@ -46,11 +47,11 @@ def test_importance_enters_as_it_does_into_the_loss():
 
 def test_no_bound_is_above_what_can_be_had():
     """k = 2, where the optimum can be proven, under every demand."""
-    optimum = released(2, method="exact", time_limit=60)
+    optimum = released(2, method="exact", time_limit=PATIENCE)
     assert optimum.gap == 0
     assert optimum.lower_bound == optimum.loss
     more = table(s=[i % 2 for i in range(60)], u=[i // 2 for i in range(60)])
-    roles = {"quasi_identifiers": ["a", "b", "c"], "method": "exact", "time_limit": 60}
+    roles = {"quasi_identifiers": ["a", "b", "c"], "method": "exact", "time_limit": PATIENCE}
     for demand in ({"stratum": "s", "other": "u"}, {"unit": "u", "other": "s"}):
         for bound in ("quick", "lp"):
             release = shoal.anonymize(more, k=2, **roles, **demand, bound=bound)
@@ -63,7 +64,7 @@ def test_no_bound_is_above_what_can_be_had():
 def test_better_bounds_are_better():
     quick, better = released(2), released(2, bound="lp", time_limit=None)
     assert quick.lower_bound < better.lower_bound < better.loss
-    assert better.lower_bound == pytest.approx(released(2, method="exact", time_limit=60).loss, rel=1e-3)
+    assert better.lower_bound == pytest.approx(released(2, method="exact", time_limit=PATIENCE).loss, rel=1e-3)
 
 
 def test_blocks_are_bounded_one_by_one():

@@ -1,0 +1,44 @@
+"""Files of hierarchies: a level ends where the file leaves it."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shoal.errors import DataError
+from shoal.tables.hierarchy import Hierarchy
+from shoal.tables.hierarchy_files import _from_indented
+
+
+@st.composite
+def depths(draw):
+    """Draw how many @ stand before each code: at most one more than before."""
+    drawn = [0]
+    for _ in range(draw(st.integers(0, 14))):
+        drawn.append(draw(st.integers(0, drawn[-1] + 1)))
+    return drawn
+
+
+@given(depths())
+def test_hrc_by_a_plain_search_for_the_line_above(drawn):
+    """The parent of a code is the last code before it with one @ less."""
+    labels, parents = _from_indented("".join(f"{'@' * depth}v{at}\n" for at, depth in enumerate(drawn)), "the file")
+    found = {label: None if above < 0 else labels[above] for label, above in zip(labels, parents, strict=True)}
+    top = "*" if drawn.count(0) > 1 else None
+    for at, depth in enumerate(drawn):
+        above = top if depth == 0 else f"v{max(i for i in range(at) if drawn[i] == depth - 1)}"
+        assert found[f"v{at}"] == above
+    assert len(found) == len(drawn) + (top is not None)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("N\n@A\n@@a\nS\n@@b\n", 5),  # not below A, which is in another branch
+        ("N\n@A\n@@a\n@@@deep\n@B\n@@@b\n", 6),
+        ("N\n@A\nS\n@@b\n", 4),
+    ],
+)
+def test_hrc_levels_of_another_branch_are_closed(tmp_path, text, line):
+    (tmp_path / "h.hrc").write_text(text)
+    with pytest.raises(DataError, match=rf"at most one level below the line before\. Got more in line {line}\."):
+        Hierarchy.load(tmp_path / "h.hrc")
