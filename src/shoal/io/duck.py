@@ -84,7 +84,7 @@ class _Duck(Database):
         kind = type(error).__name__.removesuffix("Exception")
         first = str(error).split("\n", 1)[0]
         failed = next((number for number in _ERRORS if os.strerror(number) in first), None)
-        if kind in ("IO", "Fatal", "Permission") and failed is not None:
+        if kind in ("IO", "Fatal", "Transaction") and failed is not None:
             return cannot_write(Path(self.name), OSError(failed, ""))
         if kind == "OutOfMemory":
             return self.failed("too little memory, or no space for temporary files")

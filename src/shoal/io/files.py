@@ -14,7 +14,7 @@ import hashlib
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO

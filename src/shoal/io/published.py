@@ -40,7 +40,10 @@ def publishing(name: str | Path) -> Iterator[None]:
 
 @contextmanager
 def sending(name: str) -> Iterator[None]:
-    """Note that a part of a stream is sent by the body, and all of it in the end; signals do not wait for the reader."""
+    """Note that a part of a stream is sent by the body, and in the end all of it.
+
+    Signals do not wait here, because the reader may never go on.
+    """
     names = _noted.get()
     if names is None:
         names = []
