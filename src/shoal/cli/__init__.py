@@ -1,7 +1,8 @@
 """The command line: ``shoal anonymize people.csv -k 5 -o release.csv``.
 
-Exit codes: 0 done, 1 refused because a guarantee does not hold, 2 wrong usage or input or a refusal of the system (a full
-disk), 3 a defect of Shoal, 130 stopped by Ctrl-C (129 and 143 by SIGHUP and SIGTERM), 141 nobody reads the output. Results go to standard output, everything else to standard error.
+Exit codes: 0 done, 1 refused because a guarantee does not hold, 2 wrong usage or input or a refusal of the system (such
+as a full disk), 3 a defect of Shoal, 130 stopped by Ctrl-C (129 and 143: by SIGHUP and SIGTERM), 141 nobody reads the
+output. Results go to standard output, everything else to standard error.
 
 To add a command, write a module and register it in `app`. Rules belong in the library, not here.
 """
