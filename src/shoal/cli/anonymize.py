@@ -192,7 +192,7 @@ def _show_plan(shell: Shell, prepared: Prepared, job: Job, *, json: bool) -> Non
                         "columns": list(a.columns),
                         "type": a.kind,
                         "type_inferred": a.inferred,
-                        "published": a.representative,
+                        "published": a.published,
                         "missing": prepared.missing[a.name],
                     }
                     for a in prepared.attributes

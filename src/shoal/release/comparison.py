@@ -199,6 +199,7 @@ def _planned(plan: Plan, method: str, k: int, form: str) -> Plan:
             "bound",
             "representatives",
             "digits",
+            "outward",
             "trim",
         )
         plain = {name: Plan.model_fields[name].default for name in named}
@@ -207,6 +208,8 @@ def _planned(plan: Plan, method: str, k: int, form: str) -> Plan:
     timed = method == "auto" or find(method).timed or (plan.refine is not None and find_refinement(plan.refine).timed)
     limit = plan.time_limit if timed else None
     update = {"k": k, "method": method, "options": options, "time_limit": limit, "release": form, "cells": {}}
+    if form == "microaggregation" != plan.release:
+        update["outward"] = {}  # typical values have no ends
     return plan.model_copy(update=update)
 
 
