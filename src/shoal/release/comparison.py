@@ -119,9 +119,10 @@ def compare_methods(
         best: _Best | None = None
         trials_by_form: dict[str, list[Trial]] = {}
         for form in wanted:
-            # Microaggregation and local recoding form the same groups, unless groups must match a population, which is
-            # possible for ranges only.
-            grouped_as = "local-recoding" if form == "microaggregation" and plan.population is None else form
+            # Microaggregation and local recoding form the same groups of the same width, unless groups must match a
+            # population, or ranges are made wider.
+            same = plan.population is None and not plan.outward
+            grouped_as = "local-recoding" if form == "microaggregation" and same else form
             report = part(progress, done / steps, (done + (1 if form == FORM else len(methods))) / steps)
             done += 1 if form == FORM else len(methods)
             if form == FORM:
