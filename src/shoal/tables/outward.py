@@ -62,8 +62,9 @@ def outward(low: Array, high: Array, kind: str, step: Step) -> tuple[Array, Arra
         first, end = _days(low, high, kind, step)
         unit = 1 if kind == "date" else MICROSECONDS_A_DAY
         return first * float(unit), end * float(unit)
-    first, last = (np.array(steps_below(x, step), float) for x in (low, high))
-    return first * float(step), (last + 1) * float(step)
+    width = float(step)
+    first, last = (np.array(steps_below(x, width), np.float64) for x in (low, high))
+    return first * width, (last + 1) * width
 
 
 def outward_texts(kind: str, step: Step, writing: Notation) -> Callable[[Array, Array], Sequence[str]]:
@@ -81,7 +82,7 @@ def outward_texts(kind: str, step: Step, writing: Notation) -> Callable[[Array, 
         # Written from their decimal digits: the notation of the column may have fewer than the step.
         with localcontext(prec=800):
             width = Decimal(str(step))
-            ends = steps_below(low, step), [i + 1 for i in steps_below(high, step)]
+            ends = steps_below(low, float(step)), [i + 1 for i in steps_below(high, float(step))]
             return _joined(*([plain(i * width).replace(".", writing.decimal) for i in some] for some in ends))
 
     return numbers
