@@ -1,8 +1,9 @@
 """Writes files in processes that kill themselves at chosen steps, and says what is left. Run by test_killed_writers.
 
-Usage: killed_at_every_step.py FOLDER MOST. Prints one JSON object per kill. A step is a call of a function of shoal.io,
-or the beginning or the end of a call of a built-in function from there. MOST of them are tried for each way of writing;
-for CSV and databases also all that make, name or replace a file.
+Usage: killed_at_every_step.py FOLDER MOST. Prints one JSON object per kill. A step is a call of a function of
+shoal.io, or the beginning or the end of a call of a built-in function from there. MOST of them are tried for each way
+of writing, and the one at which everything is written but nothing is verified yet; for CSV and databases also all that
+make, name or replace a file.
 """
 
 import json
@@ -90,6 +91,7 @@ def writing(way, at, pipe):
 
 def chosen(way, names, most):
     chosen = set(range(len(names) // (most + 1), len(names) + 1, max(len(names) // (most + 1), 1)))
+    chosen.add(names.index("require_same") + 1)
     if way["name"] in ("t.csv", *LARGE):
         chosen |= {n for n, name in enumerate(names, 1) if name.rpartition(" ")[2] in NAMING}
     return sorted(chosen)

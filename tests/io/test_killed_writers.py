@@ -42,6 +42,7 @@ def check(one):
 
 def test_a_killed_writer_leaves_nothing_unverified(tmp_path):
     found = kills(tmp_path, 1)
+    assert sum("require_same" in one["step"] for one in found) >= len(NAMELESS) + len(DATABASES)
     for one in found:
         check(one)
     assert {one["state"] for one in found} == {"none", "old", "new"}
