@@ -12,6 +12,7 @@ import shutil
 import signal
 import sys
 import tempfile
+from collections import Counter
 from pathlib import Path
 
 import pyarrow as pa
@@ -50,51 +51,52 @@ def in_child(work):
 
 
 def counted(step, seen):
-    """Call `step` with the number and the name of every step."""
-    count = 0
+    """Call `step` with every step: its name, and how many of that name there have been.
+
+    Not with a number of their own: Arrow reads in threads, so that the number of steps is not always the same.
+    """
+    count = Counter()
 
     def watch(frame, event, argument):
-        nonlocal count
         if not frame.f_code.co_filename.startswith(WHERE) or event in ("return", "c_exception"):
             return
         name = frame.f_code.co_name if event == "call" else f"{event} {argument.__module__}.{argument.__name__}"
-        count += 1
-        if seen is not None:
-            seen.append(name)
-        step(count, name)
+        count[name] += 1
+        seen.append((name, count[name]))
+        step((name, count[name]))
 
     sys.setprofile(watch)
 
 
 def writing(way, at, pipe):
-    """Write the table, and kill this process at a step; at 0, send the names of all steps instead."""
+    """Write the table, and kill this process at a step; without one, send all steps instead."""
     if way["hidden"]:
         del os.O_TMPFILE
     seen = []
 
-    def step(number, name):
-        if number == at:
+    def step(now):
+        if now == at:
             os.kill(os.getpid(), signal.SIGKILL)
 
     table = LARGE.get(way["name"], SMALL)
     how = {"name_of_table": "new"} if way["name"] in LARGE else {"force": way["force"]}
 
     def check(_):
-        os.write(pipe, b"" if at == 0 else b"verified")
+        os.write(pipe, b"" if at is None else b"verified")
 
     counted(step, seen)
     write(table, Path(way["folder"]) / way["name"], check=check, **how)
     sys.setprofile(None)
-    if at == 0:
-        os.write(pipe, "\n".join(seen).encode())
+    if at is None:
+        os.write(pipe, json.dumps(seen).encode())
 
 
-def chosen(way, names, most):
-    chosen = set(range(len(names) // (most + 1), len(names) + 1, max(len(names) // (most + 1), 1)))
-    chosen.add(names.index("require_same") + 1)
+def chosen(way, steps, most):
+    apart = max(len(steps) // (most + 1), 1)
+    some = [*steps[apart::apart], ("require_same", 1)]
     if way["name"] in ("t.csv", *LARGE):
-        chosen |= {n for n, name in enumerate(names, 1) if name.rpartition(" ")[2] in NAMING}
-    return sorted(chosen)
+        some += [step for step in steps if step[0].rpartition(" ")[2] in NAMING]
+    return dict.fromkeys(some)
 
 
 def emptied(folder):
@@ -126,7 +128,7 @@ def state(way, target):
     return in_child(look)[0].decode() or "broken" if target.exists() else "none"
 
 
-def found(way, at, name):
+def found(way, at):
     """Kill one writer, and return what is left."""
     prepared(way)
     folder = Path(way["folder"])
@@ -137,7 +139,7 @@ def found(way, at, name):
     files = [p for p in folder.rglob("*") if p.is_file()]
     result = {
         **way,
-        "step": f"{at} {name}",
+        "step": at[0],
         "killed": os.WIFSIGNALED(status),
         "verified": b"verified" in sent,
         "others": others + os.listdir(os.environ["TMPDIR"]),
@@ -165,9 +167,9 @@ def main(base, most):
     ]
     for way in ways:
         prepared(way)
-        names = in_child(lambda pipe, way=way: writing(way, 0, pipe))[0].decode().split("\n")
-        for at in chosen(way, names, most):
-            print(json.dumps(found(way, at, names[at - 1])))  # noqa: T201
+        sent, _ = in_child(lambda pipe, way=way: writing(way, None, pipe))
+        for at in chosen(way, [tuple(step) for step in json.loads(sent)], most):
+            print(json.dumps(found(way, at)))  # noqa: T201
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import pytest
 
 NAMELESS = ("t.csv", "t.csv.gz", "t.parquet", "t.arrow", "t.xlsx", "t.dta", "t.sav", "t.xpt")
 DATABASES = ("t.sqlite", "t.duckdb")
+SURE = ("require_same", "posix.link", "posix.replace", "posix.mkdir")  # steps that come in every run
 
 
 def kills(folder, most):
@@ -18,7 +19,11 @@ def kills(folder, most):
     )
     found = [json.loads(line) for line in run.stdout.splitlines()]
     assert {one["name"] for one in found} == {*NAMELESS, *DATABASES}
-    assert all(one["killed"] for one in found)
+    # A step that depends on threads may not come again; then the file is complete.
+    assert all(one["killed"] or one["state"] == "new" for one in found)
+    sure = [one for one in found if one["step"].endswith(SURE)]
+    assert all(one["killed"] for one in sure)
+    assert sum(one["step"] == "require_same" for one in sure) >= len(NAMELESS) + len(DATABASES)
     return found
 
 
@@ -42,7 +47,6 @@ def check(one):
 
 def test_a_killed_writer_leaves_nothing_unverified(tmp_path):
     found = kills(tmp_path, 1)
-    assert sum("require_same" in one["step"] for one in found) >= len(NAMELESS) + len(DATABASES)
     for one in found:
         check(one)
     assert {one["state"] for one in found} == {"none", "old", "new"}
