@@ -31,6 +31,7 @@ EVERYTHING = {
     "representatives": {"age": "median", "nominal": "mode"},
     "trim": 0.25,
     "digits": {"age": 1},
+    "outward": {"age": 5, "born": "year"},
     "formats": {"born": "%d/%m/%Y"},
     "coordinates": 8,
     "missing": "drop",

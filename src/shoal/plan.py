@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator, model_validator
 
 from shoal.errors import OptionError, near_names
 
@@ -23,7 +23,8 @@ Names = tuple[str, ...]
 KINDS: tuple[str, ...] = get_args(Kind)
 FORMS: tuple[str, ...] = get_args(Form)
 # Cells that are not numbers.
-CELLS = ("value", "*", "month", "year")
+PERIODS = ("month", "year")
+CELLS = ("value", "*", *PERIODS)
 
 # sdcMicro's names, and the fields that they set.
 SDCMICRO = {
@@ -95,6 +96,9 @@ class Plan(BaseModel):
         Share of a group that a trimmed mean leaves out at either end, rounded down to whole records.
     digits : {name: int}
         Decimal places of the published values of continuous attributes. Default: as many as the attribute has.
+    outward : {name: step}
+        For intervals of numbers and dates: their ends are multiples of the step (in days for dates, or "month" or
+        "year") instead of values of members: ``[30, 45)`` with the step 5.
     formats : {name: pattern}
         Formats of dates in text, such as ``"%d/%m/%Y"``.
     coordinates : int
@@ -164,6 +168,7 @@ class Plan(BaseModel):
     representatives: dict[str, str] = {}
     trim: float = Field(0.2, ge=0, lt=0.5)
     digits: dict[str, int] = {}
+    outward: dict[str, int | float | str] = {}
     formats: dict[str, str] = {}
     coordinates: int = Field(128, ge=1)
     missing: Literal["value", "error", "drop"] = "value"
@@ -229,13 +234,14 @@ class Plan(BaseModel):
             raise ValueError("must be whole numbers from 0 to 15")
         return value
 
-    @field_validator("cells", mode="before")
+    @field_validator("cells", "outward", mode="before")
     @classmethod
-    def _cells(cls, value: Any) -> Any:
+    def _cells(cls, value: Any, info: ValidationInfo) -> Any:
+        words = CELLS if info.field_name == "cells" else PERIODS
         for cell in value.values() if isinstance(value, dict) else ():
             number = isinstance(cell, int | float) and not isinstance(cell, bool) and 0 < cell < float("inf")
-            if not number and cell not in CELLS:
-                raise ValueError(f"must be numbers above 0, or one of {', '.join(map(repr, CELLS))}")
+            if not number and cell not in words:
+                raise ValueError(f"must be numbers above 0, or one of {', '.join(map(repr, words))}")
         return value
 
     @field_validator("importance")

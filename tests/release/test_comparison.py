@@ -182,3 +182,13 @@ def test_groups_of_ranges_do_not_stand_for_means_where_a_population_is_matched(t
     assert trial.loss is not None
     with pytest.raises(OptionError, match="counted for ranges"):
         list(compare_methods(TEST_DATA, plan, ["mdav"], [3], forms=["local-recoding", "microaggregation"]))
+
+
+def test_forms_without_intervals_are_compared_without_steps():
+    people = pa.table({"age": [30, 31, 62, 63, 90, 99], "ill": list("nynnyn")})
+    plan = shoal.Plan(
+        k=2, quasi_identifiers=("age",), release="local-recoding", outward={"age": 10}, cells={"age": 50}, n_jobs=1
+    )
+    found = {t.form: t for t in compare_methods(people, plan, ["mdav"], [2], forms=list(FORMS))}
+    assert not any(trial.error for trial in found.values())
+    assert found["local-recoding"].certainty_penalty > found["microaggregation"].certainty_penalty

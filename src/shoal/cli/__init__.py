@@ -1,7 +1,8 @@
 """The command line: ``shoal anonymize people.csv -k 5 -o release.csv``.
 
-Exit codes: 0 done, 1 refused because a guarantee does not hold, 2 wrong usage or input, 3 a defect of Shoal, 130
-stopped by Ctrl-C. Results go to standard output, everything else to standard error.
+Exit codes: 0 done, 1 refused because a guarantee does not hold, 2 wrong usage or input or a refusal of the system (such
+as a full disk), 3 a defect of Shoal, 130 stopped by Ctrl-C (129 and 143: by SIGHUP and SIGTERM), 141 nobody reads the
+output. Results go to standard output, everything else to standard error.
 
 To add a command, write a module and register it in `app`. Rules belong in the library, not here.
 """
@@ -13,6 +14,18 @@ __all__ = ["main"]
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line with these arguments, by default those of the process."""
-    from shoal.cli.app import app
+    import sys
 
-    app(args=arguments, prog_name="shoal")
+    import typer
+
+    from shoal.cli.app import app
+    from shoal.cli.shell import reports_errors
+
+    @reports_errors
+    def run() -> None:  # outside of the commands, there are --help and --version
+        app(args=arguments, prog_name="shoal")
+
+    try:
+        run()
+    except typer.Exit as ended:
+        sys.exit(ended.exit_code)

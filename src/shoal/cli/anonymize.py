@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from shoal.progress import Progress
     from shoal.release.job import Job
     from shoal.release.preparation import Prepared
-    from shoal.release.release import Release
 
 EXAMPLES = """
 [bold]Examples[/bold]
@@ -89,12 +88,12 @@ def anonymize(given: Given) -> None:
     from shoal.release import pipeline
 
     with shows.bars(shell) as bar:
-        hooks = _Shown(shell, str(job.output), bar)
+        hooks = _Shown(shell, bar)
         if given["dry_run"]:
             prepared = pipeline.rehearse(job, hooks)
         else:
+            shell.wanted = _wanted(job)
             release = pipeline.run(job, hooks)
-            shell.done = "everything was written"
     if given["dry_run"]:
         _show_plan(shell, prepared, job, json=given["json"])
         return
@@ -108,9 +107,8 @@ def anonymize(given: Given) -> None:
 class _Shown(Hooks):
     """Shows the schema, progress, warnings and notes."""
 
-    def __init__(self, shell: Shell, output: str, bar: Callable[[str], Progress | None]) -> None:
+    def __init__(self, shell: Shell, bar: Callable[[str], Progress | None]) -> None:
         self.shell = shell
-        self.output = output
         self.bar = bar
 
     def on_step(self, step: str) -> Progress | None:
@@ -130,11 +128,15 @@ class _Shown(Hooks):
     def on_warning(self, words: str) -> None:
         self.shell.warn(words)
 
-    def on_written(self, release: Release) -> None:
-        self.shell.done = f"the release {self.output} was written, but not all of its other files"
-
     def on_note(self, words: str) -> None:
         self.shell.note(words)
+
+
+def _wanted(job: Job) -> list[str]:
+    """Return the names of everything that a job writes; of a database that is not a file, none."""
+    place = job.place
+    output = [] if place is None else ["standard output"] if place.standard else [place.path]
+    return [str(target) for target in (*output, *job.documents) if target is not None]
 
 
 def _show_schema(shell: Shell, source: Source, prepared: Prepared) -> None:
@@ -190,7 +192,7 @@ def _show_plan(shell: Shell, prepared: Prepared, job: Job, *, json: bool) -> Non
                         "columns": list(a.columns),
                         "type": a.kind,
                         "type_inferred": a.inferred,
-                        "published": a.representative,
+                        "published": a.published,
                         "missing": prepared.missing[a.name],
                     }
                     for a in prepared.attributes

@@ -9,7 +9,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, ParamSpec
+from typing import TYPE_CHECKING, Any, ParamSpec
 
 import typer
 from rich.console import Console
@@ -17,6 +17,7 @@ from rich.text import Text
 
 from shoal.cli.words import in_words_of_the_command_line
 from shoal.errors import DisclosureError, ShoalError
+from shoal.io.published import noting_published
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -25,6 +26,8 @@ P = ParamSpec("P")
 
 NOTHING = "nothing was written"
 REFUSED, WRONG, DEFECT, STOPPED, PIPE = 1, 2, 3, 130, 141
+_ENDING = (signal.SIGTERM, signal.SIGHUP)
+_SIGNALS = 128  # a process that a signal ends has this much more than its number as its exit code
 _current: list[Shell] = []  # of the running command; a parameter would not do, as typer fills them all
 
 
@@ -33,8 +36,15 @@ class _Console(Console):
 
     def on_broken_pipe(self) -> None:
         self.quiet = True
-        with suppress(OSError, ValueError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())
+        _to_nowhere(self.file)
+
+    def print(self, *things: Any, **how: Any) -> None:
+        try:
+            super().print(*things, **how)
+        except OSError:
+            if not self.stderr:
+                raise
+            self.on_broken_pipe()  # nobody can be told that messages are lost
 
 
 class Shell:
@@ -45,8 +55,10 @@ class Shell:
     out, err : Console
         Standard output (standard error if data go to standard output), and standard error.
     quiet, verbose : bool
-    done : str
-        What to say about files if the command stops now.
+    wanted : list of str
+        What the command is to write, as the user calls it.
+    published : list of str
+        What was written so far.
     """
 
     def __init__(self, *, quiet: bool = False, verbose: bool = False, data: bool = False) -> None:
@@ -54,7 +66,20 @@ class Shell:
         self.out = self.err if data else _Console(highlight=False)
         self.quiet = quiet
         self.verbose = verbose and not quiet
-        self.done = NOTHING
+        self.wanted: list[str] = []
+        self.published: list[str] = []
+
+    @property
+    def done(self) -> str:
+        """Return what to say about files if the command stops now."""
+        if not self.published:
+            return NOTHING
+        missing = [name for name in self.wanted if not {name, os.path.realpath(name)} & set(self.published)]
+        if self.wanted and not missing:
+            return "everything was written"
+        named = {os.path.realpath(name): name for name in self.wanted}
+        written = _were([named.get(name, name) for name in self.published], "written")
+        return f"{written}; {_were(missing, 'not')}" if missing else written
 
     def show(self, *things: RenderableType) -> None:
         """Print results, unless quiet."""
@@ -74,6 +99,11 @@ class Shell:
     def fail(self, words: str) -> None:
         """Print an error, even when quiet."""
         _sentence(self.err, Text.assemble(("error: ", "bold red"), (words, "red")))
+
+
+def _were(names: list[str], what: str) -> str:
+    *others, last = names
+    return f"{', '.join(others)} and {last} were {what}" if others else f"{last} was {what}"
 
 
 def _sentence(console: Console, text: Text) -> None:
@@ -114,26 +144,31 @@ def reports_errors(command: Callable[P, None]) -> Callable[P, None]:
         )
         _current[:] = [shell]
         try:
-            with _log_shown(shell):
+            with noting_published() as shell.published, _ended_by_signals(), _log_shown(shell):
                 command(*args, **kwargs)
+                _flush()
         except ShoalError as error:
             if isinstance(error.__context__, BrokenPipeError):
+                _to_nowhere(sys.stdout)
                 raise typer.Exit(PIPE) from None
             shell.fail(in_words_of_the_command_line(str(error)))
-            if shell.done != NOTHING:
+            if shell.published:
                 shell.note(f"Note: {shell.done}.")
             raise typer.Exit(REFUSED if isinstance(error, DisclosureError) else WRONG) from None
-        except KeyboardInterrupt:
-            shell.err.print(f"stopped; {shell.done}", style="yellow")
-            raise typer.Exit(STOPPED) from None
+        except KeyboardInterrupt as error:
+            shell.err.print(f"stopped; {shell.done}", style="yellow", markup=False)
+            raise typer.Exit(getattr(error, "code", STOPPED)) from None
         except BrokenPipeError:
-            _quiet_exit()
+            _to_nowhere(sys.stdout)
             raise typer.Exit(PIPE) from None
         except MemoryError:
             shell.fail(f"Not enough memory; {shell.done}.")
             raise typer.Exit(WRONG) from None
         except typer.Exit:
             raise
+        except OSError as error:
+            _refusal_of_the_system(shell, error)
+            raise typer.Exit(WRONG) from None
         except Exception as error:
             _defect(shell, error)
             raise typer.Exit(DEFECT) from None
@@ -157,17 +192,74 @@ def _defect(shell: Shell, error: Exception) -> None:
         "report it. -v shows the traceback, which may quote values of the table."
     )
     if shell.verbose:
-        shell.err.print("".join(traceback.format_exception(error)), markup=False, soft_wrap=True)
+        _traceback(shell, error)
 
 
-def _quiet_exit() -> None:
-    with suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _traceback(shell: Shell, error: Exception) -> None:
+    import traceback
+
+    shell.err.print("".join(traceback.format_exception(error)), markup=False, soft_wrap=True)
+
+
+def _refusal_of_the_system(shell: Shell, error: OSError) -> None:
+    """Say what the system refused; only what it says about such errors in general, and the name of the file."""
+    reason = os.strerror(error.errno) if error.errno else type(error).__name__
+    where = f" ({error.filename})" if isinstance(error.filename, str) else ""
+    shell.fail(
+        f"The system must carry out what Shoal asks it for. Got: {reason}{where}; {shell.done}. "
+        "Hint: look for a full disk, missing rights, or an output that was closed."
+    )
+    if shell.verbose:
+        _traceback(shell, error)
+    _to_nowhere(sys.stdout)
+
+
+def _flush() -> None:
+    """Write what is left of standard output; at the end of the process an error would be too late."""
+    if sys.stdout is not None:
+        sys.stdout.flush()
+
+
+def _to_nowhere(file: Any) -> None:
+    """Discard what is still to be written to a file, which would fail again when the process ends."""
+    with suppress(OSError, ValueError, AttributeError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, file.fileno())
+        os.close(nowhere)
+
+
+class _Ended(KeyboardInterrupt):
+    """A signal has asked the process to end: like Ctrl-C, but with an exit code of its own."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.code = _SIGNALS + number
+
+
+@contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """Clean up and say what was written when the process is asked to end, and not only after Ctrl-C."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def end(number: int, _: Any) -> None:
+        raise _Ended(number)
+
+    # Signals that are ignored (nohup) or handled already stay so.
+    ours = [number for number in _ENDING if signal.getsignal(number) is signal.SIG_DFL]
+    for number in ours:
+        signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number in ours:
+            signal.signal(number, signal.SIG_DFL)
 
 
 @contextmanager
 def stoppable(shell: Shell) -> Iterator[None]:
-    """Let Ctrl-C end the process while a compiled kernel runs; Python itself would wait for the kernel.
+    """Let Ctrl-C and kin end the process while a compiled kernel runs; Python itself would wait for the kernel.
 
     Use it only while no file is open for writing.
     """
@@ -179,23 +271,29 @@ def stoppable(shell: Shell) -> Iterator[None]:
     over = threading.Event()
     before = signal.set_wakeup_fd(theirs, warn_on_full_buffer=False)
 
+    # Not those that are ignored, or that end the process by themselves.
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, *_ENDING)}
+    handlers = {number: handler for number, handler in handlers.items() if callable(handler)}
+
     def watch() -> None:
-        while (byte := os.read(ours, 1)) and byte[0] != signal.SIGINT:
+        while (byte := os.read(ours, 1)) and byte[0] not in handlers:
             pass
         if byte and not over.is_set():
             shell.err.show_cursor(True)
-            shell.err.print(f"\nstopped; {shell.done}", style="yellow")
-            os._exit(STOPPED)
+            shell.err.print(f"\nstopped; {shell.done}", style="yellow", markup=False)
+            os._exit(_SIGNALS + byte[0])
 
     # No exception is raised: one in the middle of compiling would crash the compiler.
-    handler = signal.signal(signal.SIGINT, lambda *_: None)
+    for number in handlers:
+        signal.signal(number, lambda *_: None)
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()
     try:
         yield
     finally:
         over.set()
-        signal.signal(signal.SIGINT, handler)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
         signal.set_wakeup_fd(before)
         os.close(theirs)
         watcher.join()

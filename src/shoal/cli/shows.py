@@ -57,7 +57,7 @@ def schema_table(columns: Sequence[Column], attributes: Sequence[Attribute], *, 
         role = column.role + ("*" if column.inferred else "")
         if attribute is not None:
             kind = attribute.kind + ("*" if attribute.inferred else "")
-            how = attribute.representative
+            how = attribute.published
             how += f" x{attribute.importance:g}" if attribute.importance != 1 else ""
             table.add_row(Text(column.name), Text(role, style="cyan"), kind, how)
         elif column.role in ("identifier", "unit"):

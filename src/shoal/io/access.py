@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from tempfile import TemporaryFile
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from shoal.errors import DataError, OptionError, ShoalError
 from shoal.io.database import Check
-from shoal.io.files import cannot_write, checked_input, checked_target, draft, stamp
+from shoal.io.files import cannot_read, cannot_write, checked_input, checked_target, draft, stamp, temporary
 from shoal.io.formats import FORMATS, Format, Place, locate
+from shoal.io.published import sending
 from shoal.io.source import Reading, Source, Writing, Written
 from shoal.progress import Progress, part, throttled
 
@@ -168,42 +169,82 @@ def _written(table: pa.Table, job: Writing, check: Check) -> Written:
 
 def _read_file(job: Reading) -> Source:
     checked_input(job.path)
-    before = stamp(job.path)
-    source: Source = _module(FORMATS[job.format]).read(job)
-    if stamp(job.path) != before:
+    try:
+        before = stamp(job.path)
+        source: Source = _module(FORMATS[job.format]).read(job)
+        changed = not os.path.exists(job.path) or stamp(job.path) != before
+    except ShoalError:
+        raise
+    except OSError as error:
+        raise cannot_read(job.name, error) from None
+    if changed:
         raise DataError(f"The file {job.name} must not change while it is read. Got a change.", "read it again.")
     return source
 
 
 def _to_standard_output(table: pa.Table, place: Place, like: Source | None, check: Check, report: Progress) -> Written:
     """Write to an unnamed file first, so that nothing is sent before it is checked."""
-    with TemporaryFile() as file:
+    with temporary() as file:
         path = Path(f"/dev/fd/{file.fileno()}")
         job = Writing(path, place.format.name, "standard output", place.suffix, None, like, report)
         written = _written(table, job, check)
         file.seek(0)
-        try:
+        _send(file)
+    return replace(written, sha256=None)
+
+
+def _send(file: IO[bytes]) -> None:
+    """Copy a file to standard output."""
+    if sys.stdout is None:
+        raise ShoalError("Standard output must be open. Got a closed one; nothing was written.")
+    try:
+        with sending("standard output"):
             shutil.copyfileobj(file, sys.stdout.buffer)
             sys.stdout.buffer.flush()
-        except OSError as error:
-            raise cannot_write(Path("-"), error) from None
-    return replace(written, sha256=None)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else type(error).__name__
+        raise ShoalError(
+            f"Standard output must take the whole release. Got: {reason}; a part of the release may have been sent.",
+            "discard what was sent, and free some space or write to a file.",
+        ) from None
 
 
 @contextmanager
 def _on_disk(place: Place) -> Iterator[Path]:
     """Yield a path that can be read more than once; a pipe is copied to an unnamed file."""
-    if place.path is not None and not place.path.is_fifo():
+    if place.path is not None and not _is_pipe(place.path):
         yield place.path
         return
-    with TemporaryFile() as file:
-        if place.path is None:
-            shutil.copyfileobj(sys.stdin.buffer, file)
-        else:
+    with temporary() as file:
+        if place.path is not None:
             with open(place.path, "rb") as pipe:
-                shutil.copyfileobj(pipe, file)
-        file.flush()
+                _copy(pipe, file, str(place.path))
+        elif sys.stdin is None:
+            raise DataError("Standard input must be open. Got a closed one.")
+        else:
+            _copy(sys.stdin.buffer, file, "standard input")
         yield Path(f"/dev/fd/{file.fileno()}")
+
+
+def _is_pipe(path: Path) -> bool:
+    try:
+        return stat.S_ISFIFO(os.stat(path).st_mode)
+    except (OSError, ValueError):  # `checked_input` says why
+        return False
+
+
+def _copy(pipe: IO[bytes], file: IO[bytes], name: str) -> None:
+    while True:
+        try:
+            chunk = pipe.read(2**20)
+        except OSError as error:
+            raise cannot_read(name, error) from None
+        if not chunk:
+            break
+        file.write(chunk)
+    file.flush()
 
 
 def _refuse_foreign_options(format: Format, sql: dict[str, Any], sheet: dict[str, Any], csv: dict[str, Any]) -> None:

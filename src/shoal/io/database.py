@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from shoal.errors import DataError, OptionError, ShoalError, near_names
 from shoal.io.comparison import require_same
 from shoal.io.formats import Place
+from shoal.io.published import publishing
 from shoal.io.source import Source
 from shoal.io.sql import identifiers, quoted
 
@@ -99,16 +100,20 @@ class Database(ABC):
         name = f"{self.name}, {what}"
         return Source(rows, False, self.format, None, None, name, tuple(notes), apart=self.apart)
 
-    def replace(self, table: tuple[str, ...], rows: pa.Table, check: Check, force: bool) -> None:
+    def replace(
+        self, table: tuple[str, ...], rows: pa.Table, check: Check, force: bool, publishes: bool = True
+    ) -> None:
         """Create and fill a table, read it back, compare and check it, all in one transaction; close the connection.
 
-        If anything fails, the transaction is rolled back.
+        If anything fails, the transaction is rolled back. With `publishes`, the table is published when it is
+        committed; otherwise when the file of the database gets its name.
         """
         with closing(self):
             self.begin()
             try:
                 self._fill(table, rows, check, force)
-                self.commit()
+                with publishing(self.name) if publishes else nullcontext():
+                    self.commit()
             except BaseException:
                 self.rollback()
                 raise

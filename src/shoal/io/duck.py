@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 from contextlib import suppress
 from pathlib import Path
@@ -9,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, ShoalError
 from shoal.io.database import Check, Database, check_capitals, check_names, file_of, no_rows
-from shoal.io.files import checked_target, draft
+from shoal.io.files import cannot_write, checked_target, draft
 from shoal.io.formats import Place, needed
 from shoal.io.source import Source, Written
 from shoal.io.sql import identifiers, quoted
@@ -22,6 +24,11 @@ if TYPE_CHECKING:
 __all__ = ["read", "write"]
 
 _SETTINGS = {"enable_external_access": "false", "autoinstall_known_extensions": "false"}
+_MEMORY = ":memory:"
+_ERRORS = (
+    *(errno.ENOSPC, errno.EDQUOT, errno.EFBIG),
+    *(errno.EACCES, errno.EPERM, errno.EROFS, errno.EIO, errno.ENOENT, errno.ENAMETOOLONG),
+)
 
 
 def read(place: Place, *, table: str | None, query: str | None, progress: Progress) -> Source:
@@ -32,19 +39,22 @@ def read(place: Place, *, table: str | None, query: str | None, progress: Progre
 
 
 def write(table: pa.Table, place: Place, *, name: str | None, check: Check, force: bool, progress: Progress) -> Written:
-    """Write a table into a database, which is created if need be, in one transaction."""
+    """Write a table into a database, which is created if need be, in one transaction.
+
+    DuckDB writes a large table to the disk before the transaction is committed. The table is therefore verified in
+    memory first, so that nothing reaches the disk that has not been verified.
+    """
     path = file_of(place, "DuckDB")
     parts = identifiers(name) if name is not None else (path.stem,)
     rows = plain(table, "DuckDB")
     check_capitals(table.column_names, "DuckDB")
     target = checked_target(path, force=True)  # an existing database is added to
+    _Duck(_MEMORY, str(path)).replace(parts[-1:], rows, check, force, publishes=False)
     if target.exists():
-        _Duck(target).replace(parts, rows, check, force)
+        _Duck(target, str(path)).replace(parts, rows, check, force)
     else:
         with draft(target, named=True) as beside:
-            # DuckDB creates its file itself and takes an empty one for a broken database.
-            beside.path.unlink()
-            _Duck(beside.path, str(path)).replace(parts, rows, check, force)
+            _Duck(beside.path, str(path)).replace(parts, rows, check, force, publishes=False)
             beside.publish(force=False)
     progress(1.0)
     return Written(f"{path}, table {'.'.join(parts)}", None, table.num_rows, None)
@@ -53,11 +63,13 @@ def write(table: pa.Table, place: Place, *, name: str | None, check: Check, forc
 class _Duck(Database):
     format = "duckdb"
 
-    def __init__(self, path: Path, name: str | None = None, read_only: bool = False) -> None:
+    def __init__(self, path: Path | str, name: str | None = None, read_only: bool = False) -> None:
         self._package = needed("duckdb", "duckdb", "DuckDB")
         self.name = name or str(path)
+        # By default, a database in memory that becomes too large is written to a folder in the working directory.
+        settings = _SETTINGS | ({"temp_directory": ""} if path == _MEMORY else {})
         try:
-            self._connection = self._package.connect(str(path), read_only=read_only, config=_SETTINGS)
+            self._connection = self._package.connect(str(path), read_only=read_only, config=settings)
         except self._package.Error as error:
             raise self._translated(error) from None
 
@@ -71,6 +83,11 @@ class _Duck(Database):
         """Return an error without values: only messages about names and syntax are passed on."""
         kind = type(error).__name__.removesuffix("Exception")
         first = str(error).split("\n", 1)[0]
+        failed = next((number for number in _ERRORS if os.strerror(number) in first), None)
+        if kind in ("IO", "Fatal", "Transaction") and failed is not None:
+            return cannot_write(Path(self.name), OSError(failed, ""))
+        if kind == "OutOfMemory":
+            return self.failed("too little memory, or no space for temporary files")
         if kind == "IO" and "lock" in first:
             return self.failed("a database that another program has open")
         if kind == "IO" and "not a valid" in first:

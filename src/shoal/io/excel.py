@@ -7,9 +7,11 @@ zones; what cannot be kept is refused or noted.
 from __future__ import annotations
 
 import datetime
+import io
+import zipfile
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, OptionError, near_names
@@ -25,6 +27,7 @@ __all__ = ["read", "write"]
 
 _ROWS, _COLUMNS, _CHARACTERS = 1_048_576, 16_384, 32_767
 _MOST = 2**53
+_BUFFER = 2**20
 
 # What a cell holds that its value does not tell: the error, the formula, or that its text is empty. {column: {row: ..}}
 _Odd = dict[int, dict[int, str]]
@@ -148,7 +151,6 @@ def _names(job: Reading, rows: list[list[Any]]) -> list[str]:
 def write(table: pa.Table, job: Writing) -> Expected:
     """Write a workbook with one sheet."""
     openpyxl = needed("openpyxl", "excel", "Excel workbooks")
-    from openpyxl.cell import WriteOnlyCell
     from openpyxl.utils.exceptions import IllegalCharacterError
 
     if job.suffix == ".xlsm":
@@ -166,10 +168,54 @@ def write(table: pa.Table, job: Writing) -> Expected:
             "The last row of a workbook must have a value. Got a table whose last row has none, and would be lost.",
             "write CSV or Parquet.",
         )
-    book = openpyxl.Workbook(write_only=True)
-    sheet = book.create_sheet("Sheet1")
+    try:
+        with (
+            open(job.path, "wb") as file,
+            zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, allowZip64=True) as archive,
+        ):
+            _streaming(wanted, job)(openpyxl.Workbook(write_only=True), archive).write_data()
+    except IllegalCharacterError:  # its message is the text itself
+        raise DataError(f"The texts of a workbook must not have control characters. Got some for {job.name}.") from None
+    return Expected(wanted, tuple(notes))
+
+
+def _streaming(table: pa.Table, job: Writing) -> Any:
+    """Return a class of openpyxl's that writes the rows of a table straight into the archive.
+
+    By itself, openpyxl writes them to a file in the temporary folder first, which a killed process would leave there.
+    """
+    from openpyxl.worksheet._writer import WorksheetWriter
+    from openpyxl.writer.excel import ExcelWriter
+
+    class Streaming(ExcelWriter):  # type: ignore[misc]
+        def __init__(self, book: Any, archive: zipfile.ZipFile) -> None:
+            super().__init__(book, archive)
+            book.create_sheet("Sheet1")
+
+        def write_worksheet(self, sheet: Any) -> None:
+            sheet._drawing = None
+            entry = self._archive.open(sheet.path[1:], "w", force_zip64=True)
+            with io.BufferedWriter(entry, _BUFFER) as sink:
+                sheet._writer = WorksheetWriter(sheet, sink)
+                sheet._writer.write_top()
+                try:
+                    for done, row in _cells(table, sheet):
+                        sheet.append(row)
+                        job.progress(done / max(table.num_rows, 1))
+                finally:
+                    sheet.close()
+            sheet._rels = sheet._writer._rels
+            self.manifest.append(sheet)
+
+    return Streaming
+
+
+def _cells(table: pa.Table, sheet: Any) -> Iterator[tuple[int, list[Any]]]:
+    """Yield the names and then the rows of a table as cells, with the number of rows so far."""
+    from openpyxl.cell import WriteOnlyCell
+
     formats = {"date32[day]": "yyyy-mm-dd", "timestamp[us]": "yyyy-mm-dd hh:mm:ss.000", "time64[us]": "hh:mm:ss"}
-    shown = [formats.get(str(kind)) for kind in wanted.schema.types]
+    shown = [formats.get(str(kind)) for kind in table.schema.types]
 
     def cell(value: Any, number_format: str | None) -> Any:
         if value is None or (number_format is None and not isinstance(value, str)):
@@ -181,26 +227,9 @@ def write(table: pa.Table, job: Writing) -> Expected:
             made.number_format = number_format
         return made
 
-    try:
-        sheet.append([cell(name, None) for name in wanted.column_names])
-        for done, row in _python_rows(wanted):
-            sheet.append([cell(value, form) for value, form in zip(row, shown, strict=True)])
-            job.progress(done / wanted.num_rows)
-        with open(job.path, "wb") as file:
-            book.save(file)
-    except IllegalCharacterError:  # its message is the text itself
-        raise DataError(f"The texts of a workbook must not have control characters. Got some for {job.name}.") from None
-    finally:
-        _clean(sheet)
-    return Expected(wanted, tuple(notes))
-
-
-def _clean(sheet: Any) -> None:
-    """Remove openpyxl's temporary file, which would otherwise stay after an error until the program ends."""
-    with suppress(Exception):  # if the sheet was saved, there is nothing to close, which openpyxl reports as an error
-        sheet.close()
-    with suppress(Exception):
-        sheet._writer.cleanup()
+    yield 0, [cell(name, None) for name in table.column_names]
+    for done, row in _python_rows(table):
+        yield done, [cell(value, form) for value, form in zip(row, shown, strict=True)]
 
 
 def _python_rows(table: pa.Table) -> Iterator[tuple[int, tuple[Any, ...]]]:

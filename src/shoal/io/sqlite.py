@@ -43,18 +43,21 @@ def read(place: Place, *, table: str | None, query: str | None, progress: Progre
 
 
 def write(table: pa.Table, place: Place, *, name: str | None, check: Check, force: bool, progress: Progress) -> Written:
-    """Write a table into a database, which is created if need be, in one transaction."""
+    """Write a table into a database, which is created if need be, in one transaction.
+
+    All changes stay in memory until they are committed, which is after they were verified.
+    """
     path = file_of(place, "SQLite")
     parts = identifiers(name) if name is not None else (path.stem,)
     notes: list[str] = []
     rows = _fitting(plain(table, "SQLite"), notes)
     target = checked_target(path, force=True)  # an existing database is added to
-    if target.exists() and target.stat().st_size:
-        _Sqlite(target).replace(parts, rows, check, force)
+    if target.exists():
+        _Sqlite(target, str(path)).replace(parts, rows, check, force)
     else:
         with draft(target, named=True) as beside:
-            _Sqlite(beside.path, str(path)).replace(parts, rows, check, force)
-            beside.publish(force=target.exists())
+            _Sqlite(beside.path, str(path)).replace(parts, rows, check, force, publishes=False)
+            beside.publish(force=False)
     progress(1.0)
     return Written(f"{path}, table {'.'.join(parts)}", None, table.num_rows, None, tuple(notes))
 
@@ -73,6 +76,9 @@ class _Sqlite(Database):
             self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
             if read_only:
                 self._connection.execute("PRAGMA query_only = ON")
+            else:
+                self._connection.execute("PRAGMA cache_spill = OFF")
+                self._connection.execute("PRAGMA temp_store = MEMORY")
         except sqlite3.Error as error:
             raise self._translated(error) from None
 
@@ -87,6 +93,8 @@ class _Sqlite(Database):
         code = getattr(error, "sqlite_errorname", None) or type(error).__name__
         if code == "SQLITE_FULL" or code.startswith("SQLITE_IOERR_WRITE"):
             return cannot_write(Path(self.name), OSError(errno.ENOSPC, ""))
+        if code.startswith("SQLITE_IOERR"):
+            return cannot_write(Path(self.name), OSError(errno.EIO, ""))
         message = str(error) if code == "SQLITE_ERROR" or isinstance(error, sqlite3.ProgrammingError) else ""
         if "decode" in message:
             message = "text that is not UTF-8"

@@ -8,7 +8,9 @@ passed on, but it counts when a file is verified.
 from __future__ import annotations
 
 import datetime
+import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, OptionError
@@ -33,6 +35,7 @@ _READERS = {
 _WITH_USER_MISSING = ("stata", "spss", "sas")
 _INTEGERS = {"int8": "int8", "int16": "int16", "int32": "int32"}
 _MOST = 2**53
+_BLOCK = 4096
 _INT32 = 2**31 - 1 - 27  # Stata uses the largest integers for missing values
 
 
@@ -174,12 +177,23 @@ def write(table: pa.Table, job: Writing) -> Expected:
     except OSError:
         raise
     except Exception as error:
+        _require_room(job.path)
         raise _refused(error, job) from None
+    _require_room(job.path)
     job.progress(1.0)
     return Expected(wanted, tuple(notes))
 
 
 _WRITERS = {"stata": "write_dta", "spss": "write_sav", "sas-transport": "write_xport"}
+
+
+def _require_room(path: Path) -> None:
+    """Raise OSError if the disk takes no more; ReadStat does not say why it failed, or even that it did."""
+    with open(path, "r+b", buffering=0) as file:
+        size = file.seek(0, os.SEEK_END)
+        file.write(bytes(_BLOCK))
+        os.fsync(file.fileno())
+        file.truncate(size)
 
 
 def _refused(error: Exception, job: Writing) -> DataError:
@@ -189,7 +203,7 @@ def _refused(error: Exception, job: Writing) -> DataError:
     reason = message.rstrip(".") if about_names else "a refusal"
     return DataError(
         f"The table must be one that a {job.format} file can hold. Got: {reason}; nothing was left behind.",
-        "names begin with a letter, have no spaces and at most 32 letters; long texts and full disks are refused too.",
+        "names begin with a letter, have no spaces and at most 32 letters; long texts are refused too.",
     )
 
 

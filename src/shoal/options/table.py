@@ -99,6 +99,11 @@ PLAN: tuple[Option, ...] = (
     ),
     _value("digits", "--digits", pairs(int, "a whole number"), "COL=0", "Decimal places of published values."),
     _value(
+        *("outward", "--outward", pairs(scalar, "a step, month or year"), "COL=STEP"),
+        "Let intervals end at multiples of a step (days for dates, [cyan]month[/cyan], [cyan]year[/cyan]), not at "
+        "values of members.",
+    ),
+    _value(
         *("formats", "--format", pairs(str, "a pattern such as %d/%m/%Y"), "COL=%d/%m/%Y"),
         "Format of the dates of a column.",
     ),

@@ -43,7 +43,7 @@ def certificate_of(release: Release) -> dict[str, Any]:
                 "columns": list(a.columns),
                 "type": a.kind,
                 "type_inferred": a.inferred,
-                "published": a.representative,
+                "published": a.published,
                 "importance": a.importance,
                 "missing": release.missing[a.name],
                 "loss": release.losses.by_attribute[a.name],

@@ -119,9 +119,10 @@ def compare_methods(
         best: _Best | None = None
         trials_by_form: dict[str, list[Trial]] = {}
         for form in wanted:
-            # Microaggregation and local recoding form the same groups, unless groups must match a population, which is
-            # possible for ranges only.
-            grouped_as = "local-recoding" if form == "microaggregation" and plan.population is None else form
+            # Microaggregation and local recoding form the same groups of the same width, unless groups must match a
+            # population, or ranges are made wider.
+            same = plan.population is None and not plan.outward
+            grouped_as = "local-recoding" if form == "microaggregation" and same else form
             report = part(progress, done / steps, (done + (1 if form == FORM else len(methods))) / steps)
             done += 1 if form == FORM else len(methods)
             if form == FORM:
@@ -199,6 +200,7 @@ def _planned(plan: Plan, method: str, k: int, form: str) -> Plan:
             "bound",
             "representatives",
             "digits",
+            "outward",
             "trim",
         )
         plain = {name: Plan.model_fields[name].default for name in named}
@@ -207,6 +209,8 @@ def _planned(plan: Plan, method: str, k: int, form: str) -> Plan:
     timed = method == "auto" or find(method).timed or (plan.refine is not None and find_refinement(plan.refine).timed)
     limit = plan.time_limit if timed else None
     update = {"k": k, "method": method, "options": options, "time_limit": limit, "release": form, "cells": {}}
+    if form == "microaggregation" != plan.release:
+        update["outward"] = {}  # typical values have no ends
     return plan.model_copy(update=update)
 
 

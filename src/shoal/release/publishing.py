@@ -12,6 +12,7 @@ from shoal.release.groups.blocks import Block
 from shoal.release.groups.cells import Cells
 from shoal.release.report.evidence import Measured
 from shoal.tables import columns as _columns
+from shoal.tables.outward import outward_texts
 from shoal.tables.representatives import represent
 from shoal.tables.schema import Read
 from shoal.tables.texts import writer
@@ -44,7 +45,7 @@ def published(
 
 
 def _represented(read: Read, groups: GroupedRows, weights: Array | None, trim: float) -> Chosen:
-    attribute = read.attribute
+    attribute, step = read.attribute, read.attribute.outward
     return represent(
         read.values,
         groups,
@@ -54,6 +55,7 @@ def _represented(read: Read, groups: GroupedRows, weights: Array | None, trim: f
         weights=weights,
         trim=trim,
         text=writer(attribute.kind, read.writings[0]),
+        interval=None if step is None else outward_texts(attribute.kind, step, read.writings[0]),
         name=f"column {attribute.name!r}",
     )
 

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal, InvalidOperation, localcontext
 from itertools import pairwise
 
+import numpy as np
+
+from shoal.arrays import Array
 from shoal.errors import OptionError
+
+# Numbers closer to a border than this, in widths, are placed by exact arithmetic.
+_NEAR = 1e-9
 
 
 def decimal(text: str | float) -> Decimal | None:
@@ -19,8 +25,24 @@ def decimal(text: str | float) -> Decimal | None:
     return value if value.is_finite() and abs(value.adjusted()) <= 310 and len(value.as_tuple().digits) <= 60 else None
 
 
-def _plain(value: Decimal) -> str:
+def plain(value: Decimal) -> str:
+    """Return the digits of a number, without an exponent or zeros at the end."""
     return format(value.normalize() + 0, "f")
+
+
+def steps_below(numbers: Array, width: float) -> list[int]:
+    """Return, for each number x, the whole i with i w <= x < (i + 1) w, by its decimal digits: 0.3 is 3 times 0.1."""
+    steps = numbers / width
+    # Doubles are exact for whole numbers; other numbers close to a border are decided by their decimal digits.
+    exact = (numbers == np.rint(numbers)) & (float(width).is_integer()) & (np.abs(numbers) < 2.0**53)
+    near = ~exact & ~(np.abs(steps - np.rint(steps)) > _NEAR * np.maximum(1.0, np.abs(steps)))
+    below: list[int] = np.floor(np.where(near, 0.0, steps)).astype(np.int64).tolist()
+    with localcontext(prec=800):
+        unit = Decimal(str(width))
+        for at in np.flatnonzero(near).tolist():
+            whole, rest = divmod(Decimal(repr(float(numbers[at]))), unit)
+            below[at] = int(whole) - (rest < 0)
+    return below
 
 
 def ladder(
@@ -62,13 +84,13 @@ def _by_width(width: Decimal, origin: Decimal) -> Callable[[Decimal], str]:
     def place(value: Decimal) -> str:
         steps, rest = divmod(value - origin, width)
         low = origin + (steps - (rest < 0)) * width
-        return f"[{_plain(low)}, {_plain(low + width)})"
+        return f"[{plain(low)}, {plain(low + width)})"
 
     return place
 
 
 def _by_edges(edges: Sequence[Decimal]) -> Callable[[Decimal], str]:
-    texts = ["(-inf", *(f"[{_plain(edge)}" for edge in edges)], [*(_plain(edge) for edge in edges), "inf"]
+    texts = ["(-inf", *(f"[{plain(edge)}" for edge in edges)], [*(plain(edge) for edge in edges), "inf"]
 
     def place(value: Decimal) -> str:
         i = bisect_right(edges, value)

@@ -57,6 +57,7 @@ def represent(
     weights: Array | None = None,
     trim: float,
     text: Callable[[Array], Sequence[str]] | None = None,
+    interval: Callable[[Array, Array], Sequence[str]] | None = None,
     name: str = "the attribute",
 ) -> Chosen:
     """Return what each group publishes of an attribute.
@@ -92,6 +93,9 @@ def represent(
     text : callable, optional
         For intervals of numbers: writes an array of numbers as texts. By default the shortest texts that round-trip,
         and ISO 8601 for dates.
+    interval : callable, optional
+        For intervals of numbers: writes the lowest and the highest values of all groups as intervals. By default
+        ``[lowest, highest]``, written by `text`.
     name : str
         Whose values they are, for messages.
 
@@ -120,7 +124,11 @@ def represent(
         return _computed(_trimmed_mean(x, members, trim), members)
     if how == "geometric-mean":
         return _computed(_geometric_mean(x, members, values.values, name), members)
-    return _of_numbers(x, members, how, kind, text)
+    if how == "interval":
+        write = interval if interval is not None else _closed(text if text is not None else _plain_texts(kind))
+        low, high = np.minimum.reduceat(x, members.starts), np.maximum.reduceat(x, members.starts)
+        return _texts(write(low, high), members)
+    return _of_numbers(x, members, how, kind)
 
 
 def _checked_how(how: str | None, kind: str, name: str) -> str:
@@ -167,19 +175,13 @@ def _texts(texts: Sequence[str], members: Members) -> Texts:
 # --- numbers ---
 
 
-def _of_numbers(
-    x: Array, members: Members, how: str, kind: str, text: Callable[[Array], Sequence[str]] | None
-) -> Chosen:
+def _of_numbers(x: Array, members: Members, how: str, kind: str) -> Chosen:
     if how == "mean":
         return _computed(_mean(x, members), members)
     if how == "median":
         return _computed(_median(x, members, between=kind == "continuous"), members)
-    if how == "medoid":
-        # Halved, so that differences cannot overflow.
-        return _rows(_closest(np.abs(0.5 * x - members.spread(0.5 * _mean(x, members))), members), members)
-    write = text if text is not None else _plain_texts(kind)
-    low, high = np.minimum.reduceat(x, members.starts), np.maximum.reduceat(x, members.starts)
-    return _texts([_interval(a, b) for a, b in zip(write(low), write(high), strict=True)], members)
+    # The medoid. Halved, so that differences cannot overflow.
+    return _rows(_closest(np.abs(0.5 * x - members.spread(0.5 * _mean(x, members))), members), members)
 
 
 def _mean(x: Array, members: Members) -> Array:
@@ -269,6 +271,11 @@ def _plain_texts(kind: str) -> Callable[[Array], Sequence[str]]:
         unit = "D" if kind == "date" else "us"
         return lambda numbers: np.datetime_as_string(numbers.astype(np.int64).astype(f"datetime64[{unit}]")).tolist()
     return lambda numbers: [repr(int(x)) if x == int(x) and abs(x) < 1e16 else repr(x) for x in numbers.tolist()]
+
+
+def _closed(write: Callable[[Array], Sequence[str]]) -> Callable[[Array, Array], Sequence[str]]:
+    """Return the default writer of intervals."""
+    return lambda low, high: [_interval(a, b) for a, b in zip(write(low), write(high), strict=True)]
 
 
 def _interval(low: str, high: str) -> str:

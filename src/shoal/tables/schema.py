@@ -16,12 +16,14 @@ from shoal.plan import Plan
 from shoal.tables import columns as _columns
 from shoal.tables.hierarchy import Hierarchy
 from shoal.tables.markers import can_hold, without_markers
+from shoal.tables.outward import Step, checked_step, in_words
 from shoal.tables.representatives import REPRESENTATIVES
 from shoal.tables.texts import Notation
 from shoal.tables.values import Codes, Values
 
 # Fields of a plan that describe the values of a column, whatever its role.
 OF_VALUES = ("types", "levels", "hierarchies", "formats", "missing_values")
+LATER = ("digits", "outward", "formats", "cells")  # fields of a plan on how values are published
 # What groups publish under the two recodings, by kind.
 RECODED = {
     "continuous": "interval",
@@ -56,11 +58,17 @@ class Attribute:
     hierarchy: Hierarchy | None = field(default=None, repr=False)
     inferred: bool = False  # whether the kind is inferred
     note: str = ""
+    outward: Step | None = None  # of which the ends of intervals are multiples
 
     @property
     def name(self) -> str:
         """Return the names of its columns."""
         return ", ".join(self.columns)
+
+    @property
+    def published(self) -> str:
+        """Return what groups publish, in words."""
+        return self.representative if self.outward is None else in_words(self.outward, self.kind)
 
 
 @dataclass(frozen=True)
@@ -126,7 +134,7 @@ def roles(names: list[str], plan: Plan) -> tuple[Column, ...]:
 def _described(names: list[str], plan: Plan) -> list[tuple[str, str]]:
     """Return the columns that the plan describes, each with the option that does."""
     described = []
-    for option in ("types", "levels", "hierarchies", "importance", "representatives", "digits", "formats", "cells"):
+    for option in ("types", "levels", "hierarchies", "importance", "representatives", *LATER):
         for name in getattr(plan, option):
             if option != "representatives" or name not in REPRESENTATIVES:
                 _known(name, names, option)
@@ -226,9 +234,9 @@ def attribute(
     hierarchy = None
     if kind == "hierarchical" and isinstance(values, Codes):
         hierarchy = _hierarchy(plan, name, values)
-    described = Attribute(
-        (name,), kind, _representative(plan, name, kind), plan.importance.get(name, 1.0), hierarchy, inferred, note
-    )
+    how, step = _representative(plan, name, kind), plan.outward.get(name)
+    step = None if step is None else checked_step(step, kind, how, name)
+    described = Attribute((name,), kind, how, plan.importance.get(name, 1.0), hierarchy, inferred, note, step)
     return Read(described, values, (writing,))
 
 
@@ -258,6 +266,8 @@ def _place(table: Any, pair: tuple[str, str], plan: Plan, text: bool, decimal: s
         halves.append(values.values)
         writings.append(writing)
     name = pair[0]
+    for half in set(pair) & set(plan.outward):
+        checked_step(plan.outward[half], "place", _representative(plan, name, "place"), half)
     attribute = Attribute(pair, "place", _representative(plan, name, "place"), plan.importance.get(name, 1.0))
     return Read(attribute, _columns.decode_place(halves[0], halves[1], pair), tuple(writings))
 

@@ -21,7 +21,7 @@ from shoal.plan import Plan
 from shoal.privacy.classes import classes_of
 from shoal.release.groups.blocks import Block
 from shoal.tables.hierarchy import Hierarchy
-from shoal.tables.ladders import ladder
+from shoal.tables.ladders import ladder, plain, steps_below
 from shoal.tables.representatives import SUPPRESSED
 from shoal.tables.schema import Attribute, Read
 from shoal.tables.texts import MICROSECONDS_A_DAY
@@ -35,7 +35,7 @@ _OWN_CELL = "each record publishes its cell"
 _NO_CHANGE = "cells do not depend on the data, so they cannot be adapted to demands"
 NO_PLACE = {
     **dict.fromkeys(("method", "options", "refine", "time_limit", "random_state", "bound"), _NO_METHOD),
-    **dict.fromkeys(("representatives", "digits", "trim"), _OWN_CELL),
+    **dict.fromkeys(("representatives", "digits", "outward", "trim"), _OWN_CELL),
     "blocks": "cells are those of all quasi-identifiers together",
     "small_strata": "a stratum is part of the cell, and small cells are removed",
     **dict.fromkeys(("l", "t", "models", "enforcement", "population", "k_map", "presence"), _NO_CHANGE),
@@ -47,8 +47,6 @@ _WHAT = {
     **dict.fromkeys(("date", "datetime"), "a whole number of days, 'month', 'year', 'value' or '*'"),
     **dict.fromkeys(("nominal", "ordinal", "boolean"), "'value' or '*'"),
 }
-# Numbers closer to a border than this, in widths, are placed by exact arithmetic.
-_NEAR = 1e-9
 
 
 class Cell(NamedTuple):
@@ -230,28 +228,18 @@ def _namer(kind: str, how: int | float | str, mark: str) -> Callable[[Array], li
     if kind in ("date", "datetime"):
         return lambda numbers: _periods(numbers, kind, how)
     if isinstance(how, str):
-        return lambda numbers: [_plain(x).replace(".", mark) for x in numbers.tolist()]
+        # The text of a number must not depend on the rest of its column.
+        return lambda numbers: [plain(Decimal(repr(x))).replace(".", mark) for x in numbers.tolist()]
     return lambda numbers: _intervals(numbers, how)
-
-
-def _plain(x: float) -> str:
-    """Return the text of a number, which does not depend on the rest of its column."""
-    return format(Decimal(repr(x)).normalize() + 0, "f")
 
 
 def _intervals(numbers: Array, width: float) -> list[str]:
     """Return the names [i w, (i + 1) w) of the cells of numbers: 0.3 is not in [0.2, 0.3)."""
-    name = ladder([width], None, 0)[0]
-    steps = numbers / width
-    # Doubles are exact for whole numbers; other numbers close to a border are decided by their decimal digits.
-    exact = (numbers == np.rint(numbers)) & (float(width).is_integer()) & (np.abs(numbers) < 2.0**53)
-    near = ~exact & ~(np.abs(steps - np.rint(steps)) > _NEAR * np.maximum(1.0, np.abs(steps)))
-    low = np.floor(np.where(near, 0.0, steps)).astype(np.int64)
+    name, steps = ladder([width], None, 0)[0], steps_below(numbers, width)
     with localcontext(prec=800):
         unit = Decimal(str(width))
-        names = {i: name(i * unit) for i in np.unique(low).tolist()}
-        pairs = zip(numbers.tolist(), low.tolist(), near.tolist(), strict=True)
-        return [name(Decimal(repr(x))) if close else names[i] for x, i, close in pairs]
+        names = {i: name(i * unit) for i in set(steps)}
+    return [names[i] for i in steps]
 
 
 def _periods(numbers: Array, kind: str, how: int | float | str) -> list[str]:

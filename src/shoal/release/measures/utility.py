@@ -1,9 +1,10 @@
 """Measures of recoding schemes, for releases of every form.
 
-They depend on the size of groups and on their width in each attribute, but not on what groups publish, with two
+They depend on the size of groups and on their width in each attribute, but not on what groups publish, with three
 exceptions: a suppressed attribute costs 1 in every record, as the top of a hierarchy does, and so does every attribute
-of a record that was removed with its cell. The sizes and ranges of groups are compared with those of the table that
-includes removed records, and each removed record adds the size of the table to C_DM.
+of a record that was removed with its cell; intervals that end at multiples of a step are as wide as they are published.
+The sizes and ranges of groups are compared with those of the table that includes removed records, and each removed
+record adds the size of the table to C_DM.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ from shoal.arrays import Array
 from shoal.measure.utility import certainty_penalty, total_information_loss
 from shoal.release.groups.blocks import Block, joint
 from shoal.release.groups.cells import Cells
-from shoal.tables.schema import Read
-from shoal.tables.values import Codes, Numbers
+from shoal.tables.outward import outward
+from shoal.tables.schema import Attribute, Read
+from shoal.tables.values import Codes, Numbers, grouped
 
 if TYPE_CHECKING:
     from shoal.tables.hierarchy import Hierarchy
@@ -115,11 +117,11 @@ def _costs(unit: Any, reads: Sequence[Read], labels: Array, cells: Cells | None)
 def _sums(unit: Any, reads: Sequence[Read], labels: Array, trees: dict[str, Hierarchy]) -> dict[str, float]:
     if not reads:
         return {}
-    columns = {read.attribute.name: _column(read) for read in reads}
+    columns = {read.attribute.name: _column(read, labels) for read in reads}
     return dict(unit(columns, labels, hierarchies=trees).by_attribute)
 
 
-def _column(read: Read) -> Any:
+def _column(read: Read, labels: Array) -> Any:
     """Return the values of an attribute as numbers or texts, as the measures take them."""
     import pyarrow as pa
 
@@ -128,8 +130,23 @@ def _column(read: Read) -> Any:
         codes = pa.array(values.codes.astype(np.int32), mask=values.missing)
         return pa.DictionaryArray.from_arrays(codes, pa.array(values.levels, pa.string()))
     numbers = values.values if isinstance(values, Numbers) else np.where(values.missing, np.nan, values.codes)
+    if read.attribute.outward is not None:
+        numbers = _stretched(numbers, labels, read.attribute)
     # Scaled below 1 by a power of two, which is exact: large whole numbers would be taken for identifiers.
     return np.ldexp(numbers, -int(np.frexp(np.nanmax(np.abs(numbers), initial=0.0))[1]))
+
+
+def _stretched(numbers: Array, labels: Array, attribute: Attribute) -> Array:
+    """Return numbers whose groups are as wide as their published intervals: the first is the lower end of its group."""
+    groups = grouped(labels)
+    ordered = numbers[groups.order]
+    low, high = (f.reduceat(ordered, groups.starts[:-1]) for f in (np.fmin, np.fmax))
+    present = ~np.isnan(low)
+    low[present], high[present] = outward(low[present], high[present], attribute.kind, attribute.outward or 1)
+    there = groups.order[~np.isnan(ordered)]
+    first = np.zeros(len(numbers), bool)
+    first[there[np.unique(labels[there], return_index=True)[1]]] = True
+    return np.where(np.isnan(numbers), np.nan, np.where(first, low[labels], high[labels]))
 
 
 def _average(by: dict[str, float], importance: dict[str, float]) -> float | None:

@@ -99,7 +99,7 @@ def _columns(release: Release) -> tuple[ColumnFacts, ...]:
                     column.name,
                     column.role,
                     attribute.kind,
-                    attribute.representative,
+                    attribute.published,
                     attribute.importance,
                     "; ".join(words),
                 )
