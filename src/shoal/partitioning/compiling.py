@@ -54,7 +54,7 @@ def _compile_kicks() -> None:
     compile_for(_kicks._regroup, s, whole, 1, K, whole, s.means)
     compile_for(_moves.exchange, s, 0, 1, 0, 1)
     compile_for(_moves._takers, s, 0, whole, 1, K, whole, whole, s.means)
-    compile_for(_moves.dissolve, s, 0, whole, whole)
+    compile_for(_moves.share_out, s, 0, whole, whole)
     compile_for(_kicks._free_groups, s, 1, whole, 1)
     compile_for(_kicks._rotate, s, whole, 1)
     for part in (_kicks._remember, _kicks._touch, _kicks._note_best, _state.undo):
@@ -86,7 +86,7 @@ def _compile_rule_kicks() -> None:
     s, rules, w = _example()
     compile_for(_rule_search._exchange, s, rules, s.labels[0], w, 1)
     compile_for(_rule_search._remake, s, s.labels[0], w, 1)
-    compile_for(_moves.dissolve, s, s.labels[0], w.found, w.takers)
+    compile_for(_moves.share_out, s, s.labels[0], w.found, w.takers)
     compile_for(_state.undo, s)
 
 
