@@ -31,7 +31,7 @@ import numpy as np
 
 from shoal.arrays import Array, group_means
 from shoal.kernels import kicks as _kicks
-from shoal.kernels.growth import mdav_plainly
+from shoal.partitioning import plain as _plain
 from shoal.partitioning.chains import Budget, field
 from shoal.partitioning.choice import DEFAULT_SECONDS, quick_start
 from shoal.partitioning.compiling import beside
@@ -94,7 +94,7 @@ def anytime(
 
     def start(Y: Array) -> Array:
         few = len(X) <= WHOLE  # where the index of `mdav` would take longer to compile than it saves
-        labels: Array = mdav_plainly(Y, k) if few else find(name).load()(Y, k, **options, **extra)
+        labels: Array = _plain.mdav(Y, k) if few else find(name).load()(Y, k, **options, **extra)
         return labels
 
     begin = _ready(X, k, start, time_limit, max_steps)
