@@ -24,8 +24,7 @@ from shoal.kernels import rule_moves as _rule_moves
 from shoal.kernels import rule_search as _rule_search
 from shoal.kernels import rules as _rules
 from shoal.kernels import search_state as _state
-from shoal.kernels.cache import is_missing
-from shoal.kernels.jit import compile_for
+from shoal.kernels.jit import compile_for, is_missing
 from shoal.partitioning.chains import new_state
 from shoal.partitioning.rule_growth import diverse_growth
 
