@@ -34,7 +34,7 @@ from shoal.kernels import kicks as _kicks
 from shoal.partitioning import plain as _plain
 from shoal.partitioning.chains import Budget, field
 from shoal.partitioning.choice import DEFAULT_SECONDS, quick_start
-from shoal.partitioning.compiling import beside
+from shoal.partitioning.compiling import SEARCH, beside
 from shoal.partitioning.covering import solve
 from shoal.partitioning.evolution import CYCLE, OTHER_STARTS, Evolution, compact, ending
 from shoal.partitioning.maximum_distance import mdav_plus
@@ -132,7 +132,7 @@ def _ready(
     seconds = DEFAULT_SECONDS if time_limit is None else time_limit
     long = seconds >= LONG if max_steps == "none" else max_steps > CYCLE * (len(X) // k)
     with hearing(interrupted):
-        with beside(_kicks.search, ["kicks"], ["moves"]) as wait:
+        with beside(_kicks.search, SEARCH) as wait:
             labels = start(few)
             squared_error(few, labels)
             wait()
