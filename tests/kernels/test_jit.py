@@ -22,6 +22,12 @@ print([name for name in ("numba", "scipy", "sklearn", "highspy", "pandas") if na
 """
 
 
+@pytest.fixture(autouse=True)
+def empty_cache(tmp_path, monkeypatch):
+    """Have the kernels of these tests compiled each time."""
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+
+
 def test_modules_with_kernels_are_loaded_without_numba():
     done = subprocess.run([sys.executable, "-c", EVERY_MODULE], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
