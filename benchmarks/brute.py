@@ -17,8 +17,9 @@ import numpy as np
 from numba import njit
 
 from shoal.arrays import Array
-from shoal.kernels.groups import by_first_appearance, cost_of, join, mean_of
+from shoal.kernels.groups import cost_of, join, mean_of
 from shoal.kernels.sums import add_exactly
+from shoal.partitioning.pool import numbered
 
 MOST_ROUNDS = 30
 
@@ -376,7 +377,7 @@ def ona_star(X: Array, k: int) -> tuple[Array, int]:
         elif by_row:
             break
         else:  # undone, and tried again with the groups in order of their first rows
-            labels, by_row = by_first_appearance(labels, 0, len(X)), True
+            labels, by_row = numbered(labels), True
             fill(parts, *by_group(labels))
     return labels, int(labels.max()) + 1
 
@@ -387,6 +388,4 @@ METHODS = {"mdav": mdav, "mdav+": mdav_plus, "mdav*": mdav_star, "ona*": ona_sta
 
 def partition(X: Array, k: int, method: str) -> Array:
     """Return the labels of a method, groups numbered by first appearance: int64[n]."""
-    labels, count = METHODS[method](X, k)
-    found: Array = by_first_appearance(labels, 0, count)
-    return found
+    return numbered(METHODS[method](X, k)[0])

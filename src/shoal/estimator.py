@@ -206,11 +206,11 @@ def standardized(X: Array) -> Array:
 
 def _exact_means(X: Array, labels: Array) -> Array:
     """Return the mean of each group, from exact sums and within the range of the group: float64[g, d]."""
-    from shoal.kernels.groups import all_means
+    from shoal.partitioning.pool import all_means
 
     powers = _powers(X)
     scaled = np.ascontiguousarray(X / powers)
-    means: Array = all_means(scaled, labels, int(labels.max()) + 1)
+    means = all_means(scaled, labels)
     # The division may round a mean out of the range of its group, which would alter a column that is constant there.
     order = np.argsort(labels, kind="stable")
     starts = np.concatenate([[0], np.cumsum(np.bincount(labels))[:-1]])

@@ -129,3 +129,50 @@ def test_starting_loads_nothing_heavy(code):
     script = f"{code}\nimport sys\nprint([name for name in {heavy!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+LOADED = """
+import sys
+from shoal.cli import main
+try:
+    main()
+finally:
+    print(sorted(name for name in {names!r} if name in sys.modules), file=sys.stderr)
+"""
+HEAVY = ("numba", "scipy", "sklearn", "highspy", "pandas", "polars", "narwhals", "matplotlib", "jinja2")
+
+
+def loaded(people, arguments, names=HEAVY):
+    """Return which of these modules a command loads."""
+    command = [sys.executable, "-c", LOADED.format(names=names), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=people)
+    return done.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("anonymize", "--help"), ("methods",), ("methods", "mdav")])
+def test_what_shows_something_loads_nothing_heavy(people, arguments):
+    assert loaded(people, arguments, (*HEAVY, "pyarrow")) == "[]"
+
+
+def test_small_tables_need_no_compiler(people):
+    arguments = ("anonymize", "people.csv", "-k", "4", "-o", "out.csv", *ROLES, "--method", "mdav")
+    assert loaded(people, arguments) == "[]"
+
+
+def test_a_search_from_the_cache_loads_numba_but_not_its_compiler(people):
+    arguments = ("anonymize", "people.csv", "-k", "4", *ROLES, "--method", "anytime", "--option", "max_steps=10")
+    names = (*(name for name in HEAVY if name != "scipy"), "scipy.linalg", "numba.np.arraymath")
+    loaded(people, (*arguments, "-o", "first.csv"))  # may have to compile
+    assert loaded(people, (*arguments, "-o", "second.csv"), names) == "['numba']"
+
+
+def test_only_a_process_of_its_own_does_without_pandas(run, monkeypatch):
+    import gc
+
+    from shoal import cli
+
+    before, collected = list(sys.meta_path), gc.get_threshold()
+    with pytest.raises(SystemExit):
+        cli.main(["--version"])
+    assert sys.meta_path == before
+    assert gc.get_threshold() == collected

@@ -22,12 +22,13 @@ def value():
     return VALUE
 """
 SCRIPT = """
+import sys
 from shoal.kernels.jit import told_of_compiling
 from shoal.kernels.tiny import value
 
 compiled = []
 with told_of_compiling(lambda: compiled.append(1)):
-    print(value(), len(compiled))
+    print(value(), len(compiled), int("numba.np.arraymath" in sys.modules))
 """
 
 
@@ -53,24 +54,30 @@ def package(tmp_path):
 
 def test_a_change_in_another_file_is_seen_and_replaces_what_was_cached(package, tmp_path):
     home, run = package
-    assert run() == (1, 1)
-    assert run() == (1, 0)
+    assert run()[:2] == (1, 1)
+    assert run()[:2] == (1, 0)
     (home / "tiny_constant.py").write_text("VALUE = 2\n")
-    assert run() == (2, 1)
-    assert run() == (2, 0)
+    assert run()[:2] == (2, 1)
+    assert run()[:2] == (2, 0)
     assert len(list((tmp_path / "cache").rglob("shoal.kernels.tiny.value.*"))) == 1
 
 
 def test_what_is_touched_or_broken_does_no_harm(package, tmp_path):
     home, run = package
-    assert run() == (1, 1)
+    assert run()[:2] == (1, 1)
     os.utime(home / "tiny.py", (1, 1))
-    assert run() == (1, 0)
+    assert run()[:2] == (1, 0)
     (kept,) = (tmp_path / "cache").rglob("shoal.kernels.tiny.value.*")
     kept.write_bytes(kept.read_bytes()[:100])
-    assert run() == (1, 1)
+    assert run()[:2] == (1, 1)
     kept.write_bytes(b"")
-    assert run() == (1, 1)
+    assert run()[:2] == (1, 1)
+
+
+def test_what_only_the_compiler_needs_is_loaded_with_it_alone(package):
+    _, run = package
+    assert run() == (1, 1, 1)
+    assert run() == (1, 0, 0)
 
 
 def test_a_kernel_without_a_place_for_its_cache_is_compiled_each_time():

@@ -31,7 +31,7 @@ def dissolve_if_it_pays(s, A, k):
     count = min(moves.around(s, A, found, s.near.shape[1]), moves.MOST_TAKERS)
     pays = moves._takers(s, A, found, count, k, takers, sizes, np.empty((moves.MOST_TAKERS, s.X.shape[1])))
     if pays:
-        moves.dissolve(s, A, found, takers)
+        moves.share_out(s, A, found, takers)
     return pays
 
 

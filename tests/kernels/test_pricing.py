@@ -95,7 +95,9 @@ def test_it_can_be_stopped_and_taken_up_again(budget):
 
     def run(first, steps, room):
         found, values = np.empty((room, size), np.int32), np.empty(room)
-        count, root, _ = pricing.groups_below(X, prices, size, limit, none, lists, halves, first, steps, found, values)
+        count, root, _ = pricing.sized_groups_below(
+            X, prices, size, limit, none, lists, halves, first, steps, found, values
+        )
         return [tuple(sorted(row)) for row in found[:count].tolist()], root
 
     whole, end = run(0, 10**9, 5000)
@@ -159,7 +161,7 @@ def test_descents_go_down_and_keep_the_first_record():
         before = pricing.reduced_costs(X, prices, groups)[1]
         near = np.argsort(((X[:, None] - X[None]) ** 2).sum(axis=2), axis=1)[:, :8].astype(np.int32)
         after = groups.copy()
-        pricing.descend(X, prices, near, k, 1e-9, after)
+        pricing.lower_costs(X, prices, near, k, 1e-9, after)
         assert (after[:, 0] == groups[:, 0]).all()
         assert (pricing.reduced_costs(X, prices, after)[1] <= before + 1e-9).all()
         for group in after:

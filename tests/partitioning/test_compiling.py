@@ -11,11 +11,11 @@ from clocks import PATIENCE
 from shoal.kernels import kicks, rule_search
 from shoal.kernels.jit import told_of_compiling
 from shoal.partitioning import compiling
-from shoal.partitioning.compiling import Worker
+from shoal.partitioning.compiling import RULE_SEARCH, SEARCH, Round, Worker
 
 LEFT_ALONE = """
 import os
-from shoal.partitioning.compiling import Worker
+from shoal.partitioning.compiling import RULE_SEARCH, SEARCH, Round, Worker
 
 print(Worker()._process.pid, flush=True)
 os._exit(1)
@@ -64,7 +64,7 @@ def test_tasks_are_done_by_another_process_that_ends(missing, monkeypatch):
     done = []
     monkeypatch.setattr(subprocess, "Popen", started)
     monkeypatch.setitem(compiling.TASKS, "moves", lambda: done.append("moves"))
-    with compiling.beside(kicks.search, ["kicks"], ["moves"]) as wait:
+    with compiling.beside(kicks.search, SEARCH) as wait:
         wait()
     assert done == ["moves"]
     assert len(pids) == 1
@@ -73,7 +73,7 @@ def test_tasks_are_done_by_another_process_that_ends(missing, monkeypatch):
 
 def test_a_process_that_dies_is_not_waited_for(missing, monkeypatch):
     monkeypatch.setattr(compiling, "Worker", lambda: Worker("shoal.errors"))  # ends at once
-    with compiling.beside(kicks.search, ["kicks", "moves"]) as wait:
+    with compiling.beside(kicks.search, [Round(("kicks", "moves"))]) as wait:
         wait()
 
 
@@ -82,7 +82,7 @@ def test_a_process_that_cannot_be_started_is_done_without(missing, monkeypatch):
         raise OSError("no more processes")
 
     monkeypatch.setattr(subprocess, "Popen", fails)
-    with compiling.beside(kicks.search, ["kicks"], ["moves"]) as wait:
+    with compiling.beside(kicks.search, SEARCH) as wait:
         wait()
 
 
@@ -97,8 +97,67 @@ def test_no_process_is_started_where_none_is_of_use(missing, monkeypatch, change
     else:
         monkeypatch.setattr(sys, "executable", "" if change == "no interpreter" else "/opt/program")
     monkeypatch.setattr(compiling, "Worker", None)
-    with compiling.beside(kicks.search, ["kicks"], ["moves"]) as wait:
+    with compiling.ahead(kicks.search, SEARCH), compiling.beside(kicks.search, SEARCH) as wait:
         wait()
+
+
+class Recorded:
+    """Stands for another process: notes what it is given, and that it ended."""
+
+    def __init__(self, events):
+        self.events = events
+
+    def give(self, *tasks):
+        self.events.append(("give", *tasks))
+
+    def answer(self):
+        self.events.append(("answer",))
+        return True
+
+    def end(self):
+        self.events.append(("end",))
+
+
+@pytest.fixture
+def events(missing, monkeypatch):
+    """What processes were told to do, and what was done here."""
+    noted = []
+    monkeypatch.setattr(compiling, "Worker", lambda: noted.append(("start",)) or Recorded(noted))
+    for task in compiling.TASKS:
+        monkeypatch.setitem(compiling.TASKS, task, lambda task=task: noted.append(("here", task)))
+    return noted
+
+
+def test_a_process_that_was_started_ahead_is_taken_over(events):
+    with compiling.ahead(kicks.search, SEARCH):
+        assert events == [("start",), ("give", "kicks")]
+        with compiling.beside(kicks.search, SEARCH) as wait:
+            wait()
+    assert events == [("start",), ("give", "kicks"), ("here", "moves"), ("answer",), ("end",)]
+    assert not compiling._ahead
+
+
+def test_a_process_that_nobody_takes_over_ends(events):
+    with compiling.ahead(kicks.search, SEARCH), compiling.beside(rule_search.search, RULE_SEARCH):
+        assert [event for event in events if event == ("start",)] == [("start",)] * 2
+    assert [event for event in events if event == ("end",)] == [("end",)] * 2
+    assert not compiling._ahead
+
+
+def test_the_whole_is_compiled_when_its_parts_are_there(events):
+    with compiling.beside(rule_search.search, RULE_SEARCH, ["rule-growth"]) as wait:
+        wait()
+    assert events == [
+        ("start",),
+        ("give", "rule-moves", "rule-kicks"),
+        ("here", "rule-cuts"),
+        ("answer",),
+        ("answer",),
+        ("give", "rule-search"),
+        ("here", "rule-growth"),
+        ("answer",),
+        ("end",),
+    ]
 
 
 def test_a_process_ends_with_the_one_that_started_it():

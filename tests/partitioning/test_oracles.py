@@ -61,7 +61,7 @@ def test_labels_are_those_of_the_oracle(method, options, case):
 def test_labels_are_the_same_with_an_index_as_with_plain_loops(method, options, case):
     """Small tables are served by loops that need no index; here they are not."""
     _, X, k = case
-    with patch.object(maximum_distance, "SMALL", 0):
+    with patch.object(maximum_distance, "SMALL_TABLE", 0):
         labels = shoal.partition(X, k, method, **options)
     np.testing.assert_array_equal(labels, ORACLES[method](X, k, **options))
 

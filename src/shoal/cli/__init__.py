@@ -13,7 +13,9 @@ __all__ = ["main"]
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line with these arguments, by default those of the process."""
+    """Run the command line with these arguments, by default those of the process, which is then taken for its own."""
+    if arguments is None:
+        _settle_process()
     import sys
 
     import typer
@@ -29,3 +31,22 @@ def main(arguments: list[str] | None = None) -> None:
         run()
     except typer.Exit as ended:
         sys.exit(ended.exit_code)
+
+
+def _settle_process() -> None:
+    """Settle what holds for the whole process of a command."""
+    import sys
+
+    from shoal.kernels.jit import collect_rarely
+
+    collect_rarely()
+    sys.meta_path.insert(0, _WithoutPandas)
+
+
+class _WithoutPandas:
+    """Finds no pandas: no command needs it, but Arrow would load it wherever it is installed, which takes long."""
+
+    @staticmethod
+    def find_spec(name: str, *_: object) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError("Commands do without pandas.", name=name)

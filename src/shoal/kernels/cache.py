@@ -24,6 +24,7 @@ from typing import Any
 
 import numba
 from numba.core.caching import FunctionCache, NullCache
+from numba.core.runtime.nrt import rtsys
 from numba.core.serialize import dumps
 
 PREFIX, SUFFIX, UNFINISHED = "shoal.", ".kernel", ".tmp"
@@ -52,7 +53,7 @@ def valid_header() -> str:
 def cache_of(function: Callable[..., Any]) -> Any:
     """Return the cache of a kernel, one that keeps nothing if no folder can be written to."""
     try:
-        return _KernelCache(function)
+        return KernelCache(function)
     except RuntimeError:
         return NullCache()
 
@@ -98,7 +99,7 @@ class _Files:
             path.unlink(missing_ok=True)
 
 
-class _KernelCache(FunctionCache):
+class KernelCache(FunctionCache):
     """Numba's cache of a function, with files that are valid as long as no kernel changes."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -108,14 +109,18 @@ class _KernelCache(FunctionCache):
         self.files = _Files(self.cache_path, name)
         self._cache_file = self.files  # type: ignore[assignment]
 
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return a kernel from the cache, None if it is not there.
+
+        Numba would first load all that the compiler knows, SciPy included, which takes longer than the rest of a small
+        release. A compiled kernel needs only the runtime; the compiler loads the rest itself when it is started.
+        """
+        rtsys.initialize(target_context)
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(sig, target_context)
+
     def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
         return sig, codegen.magic_tuple()
-
-
-def is_missing(kernel: Any) -> bool:
-    """Return whether a kernel could be cached, but is not, and was not compiled in this process either."""
-    kept = kernel._cache
-    return isinstance(kept, _KernelCache) and not kernel.signatures and not kept.files.any()
 
 
 def folder_of(kernel: Any) -> Path | None:

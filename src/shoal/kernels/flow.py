@@ -6,7 +6,7 @@ dual gives each group a price v >= 0, the reward for joining it, and says when a
 - every record is where cost - price is least, and
 - a group with a price above 0 holds no more than k records.
 
-`settle` starts from any prices. It puts every record where cost - price is least, then moves records along
+`settle_flow` starts from any prices. It puts every record where cost - price is least, then moves records along
 shortest paths of reduced costs: away from groups that have a price and more than k records (`_drain`), then
 into groups that have fewer than k (`_fill`). A search ends at the first group that can give or take, so that
 its cost depends on the neighbourhood and not on n; with prices from a similar problem few are needed.
@@ -273,7 +273,7 @@ def _fill(arcs, flow, sizes, k, target):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def settle(arcs, flow, k):  # type: ignore[no-untyped-def]
+def settle_flow(arcs, flow, k):  # type: ignore[no-untyped-def]
     """Make `flow` the cheapest assignment along `arcs` with k records or more in every group.
 
     Parameters
@@ -315,7 +315,7 @@ def arc_costs(X, centres, records, groups):  # type: ignore[no-untyped-def]
 
 
 def empty_flow(labels: Array, prices: Array) -> Flow:
-    """Return work space for `settle` with copies of `labels` int64[n] and `prices` float64[g]."""
+    """Return work space for `settle_flow` with copies of `labels` int64[n] and `prices` float64[g]."""
     n, g = len(labels), len(prices)
     return Flow(
         labels=labels.copy(),

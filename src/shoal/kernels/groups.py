@@ -84,20 +84,3 @@ def squared_error(X, labels, groups):  # type: ignore[no-untyped-def]
     for i in range(X.shape[0]):
         add_exactly(total, 0, square_distance(X, i, means[labels[i]]))
     return total[0, 0] + total[1, 0]
-
-
-@kernel
-def by_first_appearance(labels, lowest, span):  # type: ignore[no-untyped-def]
-    """Labels from `lowest` to `lowest` + `span` - 1, renumbered 0, 1, .. as they first appear: int64[n]."""
-    numbers = np.empty(span, np.int64)
-    for label in range(span):
-        numbers[label] = -1
-    result = np.empty(labels.shape[0], np.int64)
-    count = 0
-    for i in range(labels.shape[0]):
-        label = labels[i] - lowest
-        if numbers[label] < 0:
-            numbers[label] = count
-            count += 1
-        result[i] = numbers[label]
-    return result

@@ -13,8 +13,8 @@ from shoal.arrays import Array
 from shoal.kernels.groups import join
 from shoal.kernels.index import PRESENT, take_out
 from shoal.kernels.jit import inner, kernel
-from shoal.kernels.search import after, furthest, into_order, nearest_of, nearest_one, search_near
-from shoal.kernels.sums import add_at_length, rounded_sum, square_distance
+from shoal.kernels.search import after, furthest, into_order, nearest_one, search_near
+from shoal.kernels.sums import rounded_sum
 
 # Where seeds come from: lists in turn, the record furthest from the mean of those left, or that and the record
 # furthest from it in turn.
@@ -159,47 +159,3 @@ def vmdav_steps(points, made, seeds, position, k, gamma, steps):  # type: ignore
             add_to(points, made, members[size : size + 1], group)
             size += 1
     return position
-
-
-@kernel
-def mdav_plainly(X, k):  # type: ignore[no-untyped-def]
-    """MDAV of a small table by plain loops: labels in order of creation."""
-    n, d = X.shape
-    labels, pool = np.empty(n, np.int64), np.empty(n, np.int64)
-    total, mean = np.zeros((4, d)), np.empty(d)
-    for i in range(n):
-        labels[i], pool[i] = -1, i
-        for j in range(d):
-            add_at_length(total, j, X[i, j])
-    dist, members = np.empty(k), np.empty(k, np.int64)
-    left, groups, seed, opposite = n, 0, np.int64(-1), False
-    while left >= 2 * k:
-        if opposite:
-            query = X[seed]
-            opposite = False
-        else:
-            for j in range(d):
-                mean[j] = rounded_sum(total, j) / left
-            query = mean
-            opposite = left >= 3 * k
-        seed, most = pool[0], -1.0
-        for p in range(left):
-            square = square_distance(X, pool[p], query)
-            if square > most:
-                seed, most = pool[p], square
-        members[0] = seed
-        nearest_of(X, pool[:left], X[seed], k - 1, seed, seed, dist, members[1:])
-        for i in members:
-            labels[i] = groups
-            for j in range(d):
-                add_at_length(total, j, -X[i, j])
-        groups += 1
-        kept = 0
-        for p in range(left):
-            if labels[pool[p]] < 0:
-                pool[kept] = pool[p]
-                kept += 1
-        left = kept
-    for p in range(left):
-        labels[pool[p]] = groups
-    return labels

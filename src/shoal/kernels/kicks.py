@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.kernels.jit import inner, kernel
+from shoal.kernels.jit import inlined, inner, kernel
 from shoal.kernels.moves import MOST_TAKERS, climb, enter
 from shoal.kernels.search_state import (
     BEST,
@@ -106,20 +106,26 @@ def _regroup(s, chosen, count, k, pool, mean):  # type: ignore[no-untyped-def]
                 mean[0, j] += (s.X[i, j] - mean[0, j]) / (m + 1)
         for j in range(d):
             s.means[g, j] = mean[0, j]
+    _place_rest(s, chosen, wanted, k, pool, left)
+    for t in range(wanted):
+        settle(s, chosen[t])
+
+
+@inlined
+def _place_rest(s, chosen, count, k, pool, left):  # type: ignore[no-untyped-def]
+    """Give each record left in the pool to the group where it costs least and that has room."""
     for p in range(left):
         i = pool[p]
         least, target = np.inf, np.int64(-1)
-        for t in range(wanted):
+        for t in range(count):
             g = chosen[t]
             if s.sizes[g] < 2 * k - 1:
                 change = square_apart(s.X, i, s.means, g) * s.sizes[g] / (s.sizes[g] + 1.0)
                 if change < least:
                     least, target = change, g
         enter(s, target, i)
-        for j in range(d):
+        for j in range(s.X.shape[1]):
             s.means[target, j] += (s.X[i, j] - s.means[target, j]) / s.sizes[target]
-    for t in range(wanted):
-        settle(s, chosen[t])
 
 
 @inner

@@ -246,7 +246,7 @@ def _takers(s, A, found, count, k, takers, sizes, means):  # type: ignore[no-unt
 
 
 @inner
-def dissolve(s, A, found, takers):  # type: ignore[no-untyped-def]
+def share_out(s, A, found, takers):  # type: ignore[no-untyped-def]
     """Give the records of A to their takers."""
     size = s.sizes[A]
     save(s, A)
@@ -304,4 +304,4 @@ def climb(s, k, found, scratch, order, along, reach):  # type: ignore[no-untyped
             moved = True
             break
         if not moved and _takers(s, A, found, min(count, MOST_TAKERS), k, order, sizes, means):
-            dissolve(s, A, found, order)
+            share_out(s, A, found, order)

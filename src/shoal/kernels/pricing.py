@@ -30,7 +30,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.kernels.jit import inner, kernel
+from shoal.kernels.jit import inlined, inner, kernel
 
 # Relative: how far thresholds are moved to the safe side for rounding.
 SLACK = 1e-12
@@ -184,7 +184,7 @@ def _kept(pool, sums, count, half, need, weight, limit, least):  # type: ignore[
 
 
 @kernel
-def groups_below(X, prices, size, limit, extra, lists, halves, first, budget, found, values):  # type: ignore[no-untyped-def]
+def sized_groups_below(X, prices, size, limit, extra, lists, halves, first, budget, found, values):  # type: ignore[no-untyped-def]
     """List the groups of `size` records whose weights sum to at most `limit`, from the root `first` on.
 
     A group belongs to the lower record of the pair that it grows from, its root. Roots are taken one after the
@@ -378,7 +378,7 @@ def lowered(prices, groups, reduced, base):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def descend(X, prices, near, least, gain, groups):  # type: ignore[no-untyped-def]
+def lower_costs(X, prices, near, least, gain, groups):  # type: ignore[no-untyped-def]
     """Add, drop or exchange a record, whichever is best, while the reduced cost of a group falls; in place.
 
     The first record of a group stays, so that starts at many records lead to many groups.
@@ -396,7 +396,7 @@ def descend(X, prices, near, least, gain, groups):  # type: ignore[no-untyped-de
     groups : int32[c, most]
         Padded with n at the end; overwritten.
     """
-    n, d = X.shape
+    n = X.shape[0]
     c, most = groups.shape
     reach, state = np.zeros(n), np.zeros(n, np.int8)
     seen = np.empty(most * near.shape[1] + 2 * most, np.int64)
@@ -406,48 +406,8 @@ def descend(X, prices, near, least, gain, groups):  # type: ignore[no-untyped-de
         while size < most and group[size] < n:
             size += 1
         for _ in range(4 * most):
-            # Who is in (2), who may join (1), and the sum of squared distances of each to the group.
-            count, pairs, value = 0, 0.0, 0.0
-            for t in range(size):
-                state[group[t]] = 2
-                value += prices[group[t]]
-                seen[count] = group[t]
-                count += 1
-            for t in range(size):
-                for j in near[group[t]]:
-                    if state[j] == 0:
-                        state[j] = 1
-                        seen[count] = j
-                        count += 1
-            for p in range(count):
-                j = seen[p]
-                reach[j] = 0.0
-                for t in range(size):
-                    for q in range(d):
-                        reach[j] += (X[j, q] - X[group[t], q]) ** 2
-                if state[j] == 2:
-                    pairs += 0.5 * reach[j]
-            best, out, into = pairs / size - value - gain, -1, -1
-            for p in range(count):
-                j = seen[p]
-                if state[j] == 1 and size < most:
-                    v = (pairs + reach[j]) / (size + 1) - value - prices[j]
-                    if v < best:
-                        best, out, into = v, -1, j
-            for t in range(1, size):
-                i = group[t]
-                if size > least:
-                    v = (pairs - reach[i]) / (size - 1) - value + prices[i]
-                    if v < best:
-                        best, out, into = v, t, -1
-                for p in range(size, count):
-                    j = seen[p]
-                    rough = (pairs - reach[i] + reach[j]) / size - value + prices[i] - prices[j]
-                    square = 0.0
-                    for q in range(d):
-                        square += (X[j, q] - X[i, q]) ** 2
-                    if rough - square / size < best:
-                        best, out, into = rough - square / size, t, j
+            count, pairs, value = _look_around(X, prices, near, group, size, reach, state, seen)
+            out, into = _best_change(X, prices, group, size, least, gain, reach, state, seen[:count], pairs, value)
             for p in range(count):
                 state[seen[p]] = 0
             if out < 0 and into < 0:
@@ -461,3 +421,66 @@ def descend(X, prices, near, least, gain, groups):  # type: ignore[no-untyped-de
             else:
                 group[size] = into
                 size += 1
+
+
+@inlined
+def _look_around(X, prices, near, group, size, reach, state, seen):  # type: ignore[no-untyped-def]
+    """List who is in a group and who may join.
+
+    Parameters
+    ----------
+    reach : float64[n], state : int8[n], seen : int64[c]
+        Filled for those listed in `seen`: the sum of squared distances to the group; 2 who is in, 1 who may join.
+
+    Returns
+    -------
+    int, float, float
+        How many there are; the squared distances of all pairs of the group, and the prices of its records, in total.
+    """
+    count, pairs, value = 0, 0.0, 0.0
+    for t in range(size):
+        state[group[t]] = 2
+        value += prices[group[t]]
+        seen[count] = group[t]
+        count += 1
+    for t in range(size):
+        for j in near[group[t]]:
+            if state[j] == 0:
+                state[j] = 1
+                seen[count] = j
+                count += 1
+    for p in range(count):
+        j = seen[p]
+        reach[j] = 0.0
+        for t in range(size):
+            for q in range(X.shape[1]):
+                reach[j] += (X[j, q] - X[group[t], q]) ** 2
+        if state[j] == 2:
+            pairs += 0.5 * reach[j]
+    return count, pairs, value
+
+
+@inlined
+def _best_change(X, prices, group, size, least, gain, reach, state, seen, pairs, value):  # type: ignore[no-untyped-def]
+    """Return which place of a group is given up and who joins (-1: none), for the least reduced cost."""
+    best, out, into = pairs / size - value - gain, -1, -1
+    if size < group.shape[0]:
+        for j in seen:
+            if state[j] == 1:
+                v = (pairs + reach[j]) / (size + 1) - value - prices[j]
+                if v < best:
+                    best, out, into = v, -1, j
+    for t in range(1, size):
+        i = group[t]
+        if size > least:
+            v = (pairs - reach[i]) / (size - 1) - value + prices[i]
+            if v < best:
+                best, out, into = v, t, -1
+        for j in seen[size:]:
+            rough = (pairs - reach[i] + reach[j]) / size - value + prices[i] - prices[j]
+            square = 0.0
+            for q in range(X.shape[1]):
+                square += (X[j, q] - X[i, q]) ** 2
+            if rough - square / size < best:
+                best, out, into = rough - square / size, t, j
+    return out, into

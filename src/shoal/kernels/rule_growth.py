@@ -12,7 +12,7 @@ import numpy as np
 from shoal.kernels.growth import mean_present
 from shoal.kernels.index import PRESENT, take_out
 from shoal.kernels.jit import inlined, inner, kernel
-from shoal.kernels.rules import ALPHA, DISTINCT, ENTROPY, NOBODY, RECURSIVE, changed, gap, gather
+from shoal.kernels.rules import ALPHA, DISTINCT, ENTROPY, NOBODY, RECURSIVE, changed, gap, gather_values
 from shoal.kernels.search import furthest, into_order, search_near
 from shoal.kernels.sums import square_distance
 
@@ -26,7 +26,7 @@ def _misses(rules, members, size, trial, room):  # type: ignore[no-untyped-def]
     """By how much a group misses its demands, all together."""
     total = 0.0
     for g in range(rules.kinds.shape[0]):
-        gather(rules.codes[g], members, size, trial)
+        gather_values(rules.codes[g], members, size, trial)
         total += gap(rules, g, trial, size, room)
     return total
 
@@ -62,7 +62,7 @@ def _swap_in(rules, ids, count, k, members, values, trial, room):  # type: ignor
         if missed == 0.0:
             break
         for g in range(rules.kinds.shape[0]):
-            gather(rules.codes[g], members, k, values[g])
+            gather_values(rules.codes[g], members, k, values[g])
         least, place = missed, 0
         for q in range(1, k):
             total = 0.0

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.kernels.jit import inlined, inner, kernel
-from shoal.kernels.moves import MOST_TAKERS, around, dissolve, enter, exchange, ruled
+from shoal.kernels.moves import MOST_TAKERS, around, enter, exchange, ruled, share_out
 from shoal.kernels.rule_moves import best_between, cut_in_two, may, takers
 from shoal.kernels.rules import values_of
 from shoal.kernels.search_state import DIRTY, NOW, draw, keep, push_number, save, settle, undo
@@ -57,7 +57,7 @@ def _climb(s, rules, k, w, reach, visits, step):  # type: ignore[no-untyped-def]
             moved = True
             break
         if not moved and takers(s, rules, A, min(count, MOST_TAKERS), w):
-            dissolve(s, A, w.found, w.takers)
+            share_out(s, A, w.found, w.takers)
         if not step:
             keep(s)
     return visits

@@ -76,21 +76,21 @@ def desk(rules: Rules, largest: int) -> Desk:
 @inner
 def sort(values, size):  # type: ignore[no-untyped-def]
     """Sort the first `size` of values."""
-    gap = 1
-    while gap < size // 3:
-        gap = 3 * gap + 1
-    while gap > 0:
-        for p in range(gap, size):
+    stride = 1
+    while stride < size // 3:
+        stride = 3 * stride + 1
+    while stride > 0:
+        for p in range(stride, size):
             v, q = values[p], p
-            while q >= gap and values[q - gap] > v:
-                values[q] = values[q - gap]
-                q -= gap
+            while q >= stride and values[q - stride] > v:
+                values[q] = values[q - stride]
+                q -= stride
             values[q] = v
-        gap //= 3
+        stride //= 3
 
 
 @inner
-def gather(codes, members, size, values):  # type: ignore[no-untyped-def]
+def gather_values(codes, members, size, values):  # type: ignore[no-untyped-def]
     """Write the values of the first `size` members to `values`, sorted."""
     for p in range(size):
         values[p] = codes[members[p]]
@@ -265,7 +265,7 @@ def gap(rules, g, values, size, room):  # type: ignore[no-untyped-def]
 def members_hold(rules, members, size, values, room):  # type: ignore[no-untyped-def]
     """Whether a group of the first `size` members satisfies all demands; `values` is room for theirs."""
     for g in range(rules.kinds.shape[0]):
-        gather(rules.codes[g], members, size, values)
+        gather_values(rules.codes[g], members, size, values)
         if not holds(rules, g, values, size, room):
             return False
     return True
@@ -275,7 +275,7 @@ def members_hold(rules, members, size, values, room):  # type: ignore[no-untyped
 def values_of(rules, members, size, values, sums):  # type: ignore[no-untyped-def]
     """Fill int64[g, w] with the sorted values of a group, and float64[g, 2] with sums that `_too_far` asks for."""
     for g in range(rules.kinds.shape[0]):
-        gather(rules.codes[g], members, size, values[g])
+        gather_values(rules.codes[g], members, size, values[g])
         sums[g, 0], sums[g, 1] = 0.0, 0.0
         if rules.kinds[g] == LINE:
             at, V = rules.starts[g], rules.values[g]
@@ -332,5 +332,5 @@ def measure_groups(rules, order, starts, room, found):  # type: ignore[no-untype
     for j in range(starts.shape[0] - 1):
         size = starts[j + 1] - starts[j]
         for g in range(rules.kinds.shape[0]):
-            gather(rules.codes[g], order[starts[j] : starts[j + 1]], size, values)
+            gather_values(rules.codes[g], order[starts[j] : starts[j + 1]], size, values)
             found[g, j] = measure(rules, g, values, size, room)

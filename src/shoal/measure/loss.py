@@ -58,6 +58,6 @@ def information_loss(X: Any, labels: Any) -> float:
 
 
 def _sse(X: Array, labels: Array) -> float:
-    from shoal.kernels.groups import squared_error
+    from shoal.partitioning.pool import squared_error
 
-    return float(squared_error(X, labels, int(labels.max()) + 1))
+    return squared_error(X, labels)

@@ -31,10 +31,10 @@ import numpy as np
 
 from shoal.arrays import Array, group_means
 from shoal.kernels import kicks as _kicks
-from shoal.kernels.growth import mdav_plainly
+from shoal.partitioning import plain as _plain
 from shoal.partitioning.chains import Budget, field
 from shoal.partitioning.choice import DEFAULT_SECONDS, quick_start
-from shoal.partitioning.compiling import beside
+from shoal.partitioning.compiling import SEARCH, beside
 from shoal.partitioning.covering import solve
 from shoal.partitioning.evolution import CYCLE, OTHER_STARTS, Evolution, compact, ending
 from shoal.partitioning.maximum_distance import mdav_plus
@@ -94,7 +94,7 @@ def anytime(
 
     def start(Y: Array) -> Array:
         few = len(X) <= WHOLE  # where the index of `mdav` would take longer to compile than it saves
-        labels: Array = mdav_plainly(Y, k) if few else find(name).load()(Y, k, **options, **extra)
+        labels: Array = _plain.mdav(Y, k) if few else find(name).load()(Y, k, **options, **extra)
         return labels
 
     begin = _ready(X, k, start, time_limit, max_steps)
@@ -132,7 +132,7 @@ def _ready(
     seconds = DEFAULT_SECONDS if time_limit is None else time_limit
     long = seconds >= LONG if max_steps == "none" else max_steps > CYCLE * (len(X) // k)
     with hearing(interrupted):
-        with beside(_kicks.search, ["kicks"], ["moves"]) as wait:
+        with beside(_kicks.search, SEARCH) as wait:
             labels = start(few)
             squared_error(few, labels)
             wait()

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,8 +24,7 @@ from shoal.kernels import rule_moves as _rule_moves
 from shoal.kernels import rule_search as _rule_search
 from shoal.kernels import rules as _rules
 from shoal.kernels import search_state as _state
-from shoal.kernels.cache import is_missing
-from shoal.kernels.jit import compile_for
+from shoal.kernels.jit import collect_rarely, compile_for, is_missing
 from shoal.partitioning.chains import new_state
 from shoal.partitioning.rule_growth import diverse_growth
 
@@ -53,11 +52,10 @@ def _compile_kicks() -> None:
     s, whole = _example()[0], np.zeros(2 * K, np.int64)
     compile_for(_kicks._regroup, s, whole, 1, K, whole, s.means)
     compile_for(_moves.exchange, s, 0, 1, 0, 1)
-    compile_for(_moves._takers, s, 0, whole, 1, K, whole, whole, s.means)
-    compile_for(_moves.dissolve, s, 0, whole, whole)
+    compile_for(_moves.share_out, s, 0, whole, whole)
     compile_for(_kicks._free_groups, s, 1, whole, 1)
     compile_for(_kicks._rotate, s, whole, 1)
-    for part in (_kicks._remember, _kicks._touch, _kicks._note_best, _state.undo):
+    for part in (_kicks._touch, _kicks._note_best):
         compile_for(part, s)
 
 
@@ -65,6 +63,9 @@ def _compile_moves() -> None:
     s, whole, real = _example()[0], np.zeros(2 * K, np.int64), np.zeros(2 * K)
     compile_for(_moves._cut_in_two, s, 0, whole, real, K)
     compile_for(_moves._best_between, s, 0, 1, K, real, real, real)
+    compile_for(_moves._takers, s, 0, whole, 1, K, whole, whole, s.means)
+    for part in (_state.undo, _kicks._remember):
+        compile_for(part, s)
 
 
 def _compile_search() -> None:
@@ -86,7 +87,7 @@ def _compile_rule_kicks() -> None:
     s, rules, w = _example()
     compile_for(_rule_search._exchange, s, rules, s.labels[0], w, 1)
     compile_for(_rule_search._remake, s, s.labels[0], w, 1)
-    compile_for(_moves.dissolve, s, s.labels[0], w.found, w.takers)
+    compile_for(_moves.share_out, s, s.labels[0], w.found, w.takers)
     compile_for(_state.undo, s)
 
 
@@ -152,38 +153,97 @@ class Worker:
             self._process.communicate()
 
 
+class Round(NamedTuple):
+    """Tasks that can be done side by side.
+
+    Attributes
+    ----------
+    theirs, ours : tuple of str
+        Of the other process and of this one.
+    """
+
+    theirs: tuple[str, ...]
+    ours: tuple[str, ...] = ()
+
+
+# Parts of the search, and of the one under rules, which is put together when they are there.
+SEARCH = (Round(("kicks",), ("moves",)),)
+RULE_SEARCH = (Round(("rule-moves", "rule-kicks"), ("rule-cuts",)), Round(("rule-search",)))
+
+# Workers that were started ahead and not taken over yet, each after the rounds that it has begun.
+_ahead: list[tuple[Sequence[Round], Worker]] = []
+
+
 @contextmanager
-def beside(kernel: Any, theirs: Sequence[str], ours: Sequence[str] = ()) -> Iterator[Callable[[], None]]:
+def ahead(kernel: Any, rounds: Sequence[Round]) -> Iterator[None]:
+    """Have another process begin with the first round if the cache lacks a kernel, until `beside` takes it over."""
+    worker = _worker() if is_missing(kernel) else None
+    if worker is None:
+        yield
+        return
+    worker.give(*rounds[0].theirs)
+    begun = (rounds, worker)
+    _ahead.append(begun)
+    try:
+        yield
+    finally:
+        if begun in _ahead:
+            _ahead.remove(begun)
+            worker.end()
+
+
+@contextmanager
+def beside(kernel: Any, rounds: Sequence[Round], after: Sequence[str] = ()) -> Iterator[Callable[[], None]]:
     """Have tasks done by another process if the cache lacks a kernel.
 
     Parameters
     ----------
     kernel : kernel
-    theirs, ours : sequence of str
-        Tasks of the other process and of this one.
+    rounds : sequence of Round
+    after : sequence of str
+        More tasks of this process, while the other one does those of the last round.
 
     Yields
     ------
     callable
         Does the tasks of this process and waits for the other one.
     """
-    worker = _worker() if is_missing(kernel) else None
+    worker = _begun(rounds) if is_missing(kernel) else None
     if worker is None:
         yield lambda: None
         return
 
     def wait() -> None:
-        for task in ours:
+        for number, (theirs, ours) in enumerate(rounds):
+            if number:
+                for _ in rounds[number - 1].theirs:
+                    if not worker.answer():
+                        return
+                worker.give(*theirs)
+            for task in ours:
+                TASKS[task]()
+        for task in after:
             TASKS[task]()
-        for _ in theirs:
+        for _ in rounds[-1].theirs:
             if not worker.answer():
                 return
 
     try:
-        worker.give(*theirs)
         yield wait
     finally:
         worker.end()
+
+
+def _begun(rounds: Sequence[Round]) -> Worker | None:
+    """Return another process that has begun with the first round, None where there is none."""
+    for place, (begun, early) in enumerate(_ahead):
+        if begun == rounds:
+            del _ahead[place]
+            return early
+    worker = _worker()
+    if worker is not None:
+        worker.give(*rounds[0].theirs)
+    return worker
 
 
 def _worker() -> Worker | None:
@@ -213,6 +273,7 @@ def serve(tasks: dict[str, Callable[[], None]]) -> None:
     from queue import SimpleQueue
     from threading import Thread
 
+    collect_rarely()
     names: SimpleQueue[str] = SimpleQueue()
 
     def listen() -> None:

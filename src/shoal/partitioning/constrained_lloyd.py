@@ -345,7 +345,7 @@ def _arcs(X: Array, centres: Array, keys: Array) -> _flow.Arcs:
 def _settled(arcs: _flow.Arcs, labels: Array, prices: Array, k: int) -> _flow.Flow:
     """Return the cheapest flow along `arcs`, starting from `labels` and `prices`, which stay unchanged."""
     flow = _flow.empty_flow(labels, prices)
-    if not _flow.settle(arcs, flow, k):
+    if not _flow.settle_flow(arcs, flow, k):
         raise ShoalError(
             "The method 'pcl' found no assignment where one is known: a defect of Shoal.",
             hint="please report it.",

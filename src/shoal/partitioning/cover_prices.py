@@ -129,7 +129,7 @@ class Pricing:
         while root < self.n:
             groups, values = np.empty((room, size), np.int32), np.empty(room)
             steps = min(stretch, effort.weights - spent)
-            count, reached, taken = _pricing.groups_below(
+            count, reached, taken = _pricing.sized_groups_below(
                 self.X, prices, size, limit, extra, lists, halves, root, steps, groups, values
             )
             parts.append(groups[:count])

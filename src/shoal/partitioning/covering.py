@@ -253,7 +253,7 @@ class _Search:
         start[np.arange(len(start)), first % groups.shape[1]] = start[:, 0]
         start[:, 0] = records
         start = start.copy()
-        _pricing.descend(self.X, prices, self.near, self.k, 1e-9, start)
+        _pricing.lower_costs(self.X, prices, self.near, self.k, 1e-9, start)
         return start
 
     def add_cuts(self, sets: list[tuple[int, ...]], solved: Solved) -> None:

@@ -15,7 +15,7 @@ from threading import Event, RLock
 import numpy as np
 
 from shoal.arrays import Array
-from shoal.kernels.growth import mdav_plainly
+from shoal.partitioning import plain
 from shoal.partitioning.chains import HEAT, LESS_HEAT, Budget, Chain, Field
 from shoal.partitioning.maximum_distance import mdav_plus
 from shoal.partitioning.paths import mdav_mhm, npn_mhm
@@ -34,7 +34,7 @@ STAGNATION = 6
 # Share of the time for recombination.
 COMBINING = 0.25
 # Paths through all records, cut where it is best, and groups from the outside in.
-OTHER_STARTS = (mdav_mhm, mdav_plainly, npn_mhm)
+OTHER_STARTS = (mdav_mhm, plain.mdav, npn_mhm)
 
 
 def _nothing() -> None:

@@ -18,15 +18,14 @@ from shoal.arrays import Array
 from shoal.kernels import construction as _construction
 from shoal.kernels import growth as _growth
 from shoal.kernels import star as _star
-from shoal.partitioning.pool import Groups, Pool, in_threads, mean_of, square_distances, total_cost
+from shoal.partitioning import plain
+from shoal.partitioning.pool import SMALL_TABLE, Groups, Pool, in_threads, mean_of, square_distances, total_cost
 from shoal.progress import Progress, silent
 
 Closest = Literal["mean", "record", "cost"]
 
 # Least number of parts of a run, between which progress is reported and Ctrl-C works.
 REPORTS = 20
-# Up to this many records, plain loops are as fast as an index, and compile sooner.
-SMALL = 1000
 GAMMAS = tuple(i / 10 for i in range(21))
 
 
@@ -171,9 +170,8 @@ def mdav(X: Array, k: int, *, report: Progress = silent) -> Array:
     Below 3k records: if there are 2k or more, the record furthest from the mean seeds one more group; the
     rest is the last group. The mean is updated by subtraction in exact sums, so it does not drift.
     """
-    if len(X) <= SMALL:
-        labels: Array = _growth.mdav_plainly(X, k)
-        return labels
+    if len(X) <= SMALL_TABLE:
+        return plain.mdav(X, k)
     pool, groups = Pool(X, means=True), Groups(X, k)
     grow_groups(pool, groups, k, seeding=_growth.OPPOSITE, least=3 * k, report=report)
     if pool.count >= 2 * k:
@@ -274,7 +272,7 @@ class Star:
 
     def __init__(self, X: Array, k: int, closest: Closest = "mean", n_jobs: int = 1) -> None:
         self.X, self.k, self.n_jobs = X, k, n_jobs
-        self._small = len(X) <= SMALL and closest == "mean"
+        self._small = len(X) <= SMALL_TABLE and closest == "mean"
         self._by = {"mean": _star.BY_MEAN, "record": _star.BY_RECORD, "cost": _star.BY_COST}[closest]
         if not self._small:
             self._pool = Pool(X)

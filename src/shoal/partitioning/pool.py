@@ -21,11 +21,12 @@ from shoal.kernels import index as _index
 from shoal.kernels import search as _search
 from shoal.kernels import sums as _sums
 from shoal.kernels.star import Building
+from shoal.partitioning import plain as _plain
 
 NONE = -1
 # Up to so many points, each is looked at.
 SMALL_SET = 500
-# Up to so many points, their neighbours are found without an index, which would take seconds to compile.
+# Up to so many points, neighbours and sums are found without kernels, which would take seconds to compile.
 SMALL_TABLE = 1000
 
 
@@ -164,12 +165,11 @@ def nearest_others(X: Array, m: int, n_jobs: int = 1) -> tuple[Array, Array]:
     n = len(X)
     if n > SMALL_TABLE:
         return Pool(X).nearest_each(X, m, np.arange(n), n_jobs)
-    ids, squares = np.empty((n, m), np.int64), np.empty((n, m))
-    for row in range(n if m else 0):
-        apart = square_distances(X, X[row])
+    ids, squares, columns = np.empty((n, m), np.int64), np.empty((n, m)), np.ascontiguousarray(X.T)
+    for row in range(n):
+        apart = _plain.squares_to(columns, X[row])
         apart[row] = np.inf
-        near = np.flatnonzero(apart <= np.partition(apart, m - 1)[m - 1])
-        ids[row] = near[np.argsort(apart[near], kind="stable")[:m]]
+        ids[row] = _plain.first_of(apart, m)
         squares[row] = apart[ids[row]]
     return ids, squares
 
@@ -283,26 +283,32 @@ class Groups:
 
 def square_distances(P: Array, q: Array) -> Array:
     """Return the squared distances of the rows of P to q, summed coordinate by coordinate: float64[n]."""
-    total = np.zeros(len(P))
-    for j in range(P.shape[1]):
-        step = P[:, j] - q[j]
-        total += step * step
-    return total
+    return _plain.squares_to(P.T, q)
 
 
 def mean_of(X: Array) -> Array:
     """Return the mean of the rows of X, each coordinate the exact sum divided by their number: float64[d]."""
-    mean: Array = _sums.exact_mean(X)
+    mean: Array = _plain.exact_mean(X) if len(X) <= SMALL_TABLE else _sums.exact_mean(X)
     return mean
 
 
 def cost_of(X: Array, rows: Array) -> float:
     """Return the squared error of `rows` as one group."""
-    return float(_groups.cost_of(X, rows))
+    return _plain.cost_of(X[rows]) if len(X) <= SMALL_TABLE else float(_groups.cost_of(X, rows))
+
+
+def all_means(X: Array, labels: Array) -> Array:
+    """Return the mean of each group, from sums that do not depend on the order of the records: float64[g, d]."""
+    if len(X) <= SMALL_TABLE:
+        return _plain.all_means(X, members(labels))
+    means: Array = _groups.all_means(X, labels, int(labels.max()) + 1)
+    return means
 
 
 def squared_error(X: Array, labels: Array) -> float:
     """Return the sum over all records of the squared distance to the mean of their group."""
+    if len(X) <= SMALL_TABLE:
+        return _plain.squared_error(X, members(labels))
     return float(_groups.squared_error(X, labels, int(labels.max()) + 1))
 
 
@@ -325,6 +331,9 @@ def members(labels: Array) -> list[Array]:
 
 def numbered(labels: Array) -> Array:
     """Return `labels` with groups numbered 0, 1, .. in order of first appearance: int64[n]."""
-    lowest = int(labels.min())
-    result: Array = _groups.by_first_appearance(labels, lowest, int(labels.max()) - lowest + 1)
-    return result
+    labels = labels - labels.min()
+    first = np.full(int(labels.max()) + 1, len(labels))
+    first[labels[::-1]] = np.arange(len(labels))[::-1]  # of a label that is met again, the last entry stays
+    numbers = np.empty_like(first)
+    numbers[np.argsort(first, kind="stable")] = np.arange(len(first))
+    return numbers[labels]

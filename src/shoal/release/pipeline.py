@@ -14,6 +14,7 @@ from shoal.io import Source
 from shoal.plan import Plan
 from shoal.progress import Progress, part, throttled
 from shoal.release.files import write_release
+from shoal.release.groups.grouping import compiling_ahead
 from shoal.release.hooks import Hooks
 from shoal.release.job import Job, Target
 from shoal.release.preparation import Prepared, prepare
@@ -100,10 +101,11 @@ def rehearse(job: Job, hooks: Hooks) -> Prepared:
 def run(job: Job, hooks: Hooks) -> Release:
     """Run a job and return the release, which is written with its documents if the job has an output."""
     job.check_targets()
-    source, prepared, seconds = _prepared(job, hooks)
-    progress = hooks.on_step("grouping")
-    with hooks.grouping():
-        release = carry_out(prepared, progress=progress)
+    with compiling_ahead(job.plan):
+        source, prepared, seconds = _prepared(job, hooks)
+        progress = hooks.on_step("grouping")
+        with hooks.grouping():
+            release = carry_out(prepared, progress=progress)
     for words in release.warnings[len(prepared.warnings) :]:
         hooks.on_warning(words)
     release = replace(release, source=source, timings={"reading": seconds, **release.timings})

@@ -21,10 +21,13 @@ _PLAIN = (str, int, float, bool, bytes)
 
 def apart_in(native: Any, names: Sequence[str]) -> dict[str, Any]:
     """Return numbers (pyarrow.Array) for the columns in which values that Arrow holds as one differ; see `Source`."""
-    import narwhals as nw
     import pyarrow as pa
 
-    if isinstance(native, pa.Table) or not nw.from_native(native, eager_only=True).implementation.is_pandas():
+    if isinstance(native, pa.Table):
+        return {}
+    import narwhals as nw
+
+    if not nw.from_native(native, eager_only=True).implementation.is_pandas():
         return {}
     apart = {}
     for name in names:

@@ -27,14 +27,10 @@ def to_arrow(native: Any, caller: str, names: list[str] | None = None) -> Any:
     names : list of str, optional
         The columns to convert. By default all of them.
     """
-    import narwhals as nw
     import pyarrow as pa
 
     wanted = names_of(native, caller) if names is None else names
-    if isinstance(native, pa.Table):
-        table = native.select(wanted)
-    else:
-        table = _converted(nw, pa, native, wanted)
+    table = native.select(wanted) if isinstance(native, pa.Table) else _converted(native, wanted)
     if table.num_rows == 0:
         raise DataError(f"The table of {caller} must have rows. Got none.")
     return table
@@ -42,15 +38,27 @@ def to_arrow(native: Any, caller: str, names: list[str] | None = None) -> Any:
 
 def names_of(native: Any, caller: str) -> list[str]:
     """Return the names of the columns of a data frame, which must be distinct texts."""
-    import narwhals as nw
     import pyarrow as pa
 
+    if isinstance(native, pa.Table):
+        columns = names = list(native.column_names)
+    else:
+        columns, names = _names_of_frame(native, caller)
+    if len(set(names)) < len(names) or not names:
+        raise DataError(f"The table of {caller} must have columns with different names. Got {len(columns)} columns.")
+    return names
+
+
+def _names_of_frame(native: Any, caller: str) -> tuple[Any, list[str]]:
+    """Return the names as they are, and as narwhals lists them: none if some are equal."""
+    import narwhals as nw
+
     lazy = hasattr(native, "collect")
-    columns = native.column_names if isinstance(native, pa.Table) else () if lazy else getattr(native, "columns", ())
+    columns = () if lazy else getattr(native, "columns", ())
     if not all(isinstance(name, str) for name in columns):
         raise DataError(f"The table of {caller} must have texts as column names. Got others.")
     try:
-        names = list(nw.from_native(native, eager_only=True).columns)
+        return columns, list(nw.from_native(native, eager_only=True).columns)
     except TypeError:
         hint = "collect it first." if lazy else "to read a file, use shoal.anonymize_file or shoal.io.read."
         raise DataError(
@@ -58,13 +66,13 @@ def names_of(native: Any, caller: str) -> list[str]:
             hint=hint,
         ) from None
     except nw.exceptions.DuplicateError:
-        names = []
-    if len(set(names)) < len(names) or not names:
-        raise DataError(f"The table of {caller} must have columns with different names. Got {len(columns)} columns.")
-    return names
+        return columns, []
 
 
-def _converted(nw: Any, pa: Any, native: Any, names: list[str]) -> Any:
+def _converted(native: Any, names: list[str]) -> Any:
+    import narwhals as nw
+    import pyarrow as pa
+
     frame = nw.from_native(native, eager_only=True)
     arrays = {}
     for name in names:
@@ -89,11 +97,12 @@ def duplicate(native: Any) -> Any:
 
     Nothing is copied by libraries whose tables do not change or are copied when they are written to.
     """
-    import narwhals as nw
     import pyarrow as pa
 
     if isinstance(native, pa.Table):
         return native
+    import narwhals as nw
+
     frame = nw.from_native(native, eager_only=True)
     if frame.implementation.is_pandas():
         on_write = int(frame.__native_namespace__().__version__.split(".")[0]) >= 3
@@ -116,7 +125,6 @@ def rebuilt(native: Any, keep: list[str], rows: Array | None, changed: Mapping[s
     relabel : bool
         Whether to replace the labels of rows (the index of pandas) by 0, 1, ...
     """
-    import narwhals as nw
     import pyarrow as pa
 
     if isinstance(native, pa.Table):
@@ -126,6 +134,8 @@ def rebuilt(native: Any, keep: list[str], rows: Array | None, changed: Mapping[s
             at = table.column_names.index(name)
             table = table.set_column(at, table.schema.field(name).with_type(array.type), array)
         return table
+    import narwhals as nw
+
     frame = nw.from_native(native, eager_only=True).select(keep)
     frame = frame if rows is None else frame[rows]
     if not frame.implementation.is_pandas_like():

@@ -89,12 +89,28 @@ def group(X: Array, plan: Plan, constraints: Constraints, report: Progress = sil
         return _grouped(X, plan, constraints, kicks, wait, report)
 
 
+def compiling_ahead(plan: Plan) -> AbstractContextManager[None]:
+    """Have the search that a plan probably needs compiled by another process, while the table is read.
+
+    What the plan needs is certain only when the table is known. If it needs something else, nothing is lost but some
+    time of another processor.
+    """
+    from shoal.kernels import kicks, rule_search
+    from shoal.partitioning.compiling import RULE_SEARCH, SEARCH, ahead
+
+    if plan.has_demands:
+        return ahead(rule_search.search, RULE_SEARCH)
+    if plan.method in ("auto", "anytime") or plan.refine == "anytime":
+        return ahead(kicks.search, SEARCH)
+    return nullcontext()
+
+
 def _compiling_beside(plan: Plan, constraints: Constraints) -> AbstractContextManager[Callable[[], None]]:
     """Have the search under rules compiled by another process, if it is needed and no cache has it yet."""
     if not constraints.demands or constraints.together:
         return nullcontext(lambda: None)
     from shoal.kernels.rule_search import search
-    from shoal.partitioning.compiling import beside
+    from shoal.partitioning.compiling import RULE_SEARCH, beside
     from shoal.partitioning.enforcement import WAYS
     from shoal.release.groups.rules import rules_of
 
@@ -102,8 +118,7 @@ def _compiling_beside(plan: Plan, constraints: Constraints) -> AbstractContextMa
     if rules is None:
         return nullcontext(lambda: None)
     grown = plan.enforcement in ("best", "growth") and WAYS["growth"].fits(rules)
-    ours = ["rule-cuts", "rule-growth"] if grown else ["rule-cuts"]
-    return beside(search, ["rule-moves", "rule-kicks", "rule-search"], ours)
+    return beside(search, RULE_SEARCH, ["rule-growth"] if grown else [])
 
 
 def _grouped(

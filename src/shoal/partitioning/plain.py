@@ -1,0 +1,118 @@
+"""What small tables need, without kernels: their releases then wait for no compiler.
+
+Sums and distances are those of the kernels (`shoal.kernels.sums`, `shoal.kernels.groups`), to the bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import fsum
+
+import numpy as np
+
+from shoal.arrays import Array
+
+
+def mdav(X: Array, k: int) -> Array:
+    """Return the groups of MDAV, in order of creation: int64[n].
+
+    Every record that is left is looked at for each group, which is quick up to some thousand.
+    """
+    rows, columns, total = np.arange(len(X)), np.ascontiguousarray(X.T), _ExactSum(X)
+    labels = np.empty(len(X), np.int64)
+    group, query, opposite = 0, columns[:, 0], False
+    while len(rows) >= 2 * k:
+        if not opposite:
+            query = total.rounded() / len(rows)
+        opposite = not opposite and len(rows) >= 3 * k
+        seed = int(squares_to(columns, query).argmax())
+        query = columns[:, seed]
+        apart = squares_to(columns, query)
+        apart[seed] = -1.0  # before its equals
+        near = first_of(apart, k)
+        labels[rows[near]] = group
+        total.subtract(rows[near])
+        rows, columns = np.delete(rows, near), np.delete(columns, near, axis=1)
+        group += 1
+    labels[rows] = group
+    return labels
+
+
+def squares_to(columns: Array, query: Array) -> Array:
+    """Return the squared distances of records float64[d, n] to `query`, summed coordinate by coordinate: float64[n]."""
+    total = np.zeros(columns.shape[1])
+    for column, x in zip(columns, query, strict=True):
+        step = column - x
+        step *= step
+        total += step
+    return total
+
+
+def first_of(values: Array, m: int) -> Array:
+    """Return the places of the m least values, in ascending order, the lower place first on ties: int64[m]."""
+    if m == 0:
+        return np.empty(0, np.int64)
+    places = np.flatnonzero(values <= np.partition(values, m - 1)[m - 1])
+    return places[np.argsort(values[places], kind="stable")[:m]]
+
+
+def exact_mean(X: Array) -> Array:
+    """Return the mean of the rows of X, each coordinate the exact sum divided by their number: float64[d]."""
+    return np.array([fsum(column) for column in X.T.tolist()]) / len(X)
+
+
+def mean_of(X: Array) -> Array:
+    """Return the mean of the rows of X, as the mean of a group is computed: float64[d]."""
+    return np.array([pair_sum(column) for column in X.T.tolist()]) / len(X)
+
+
+def cost_of(X: Array) -> float:
+    """Return the squared error of the rows of X as one group."""
+    return pair_sum(squares_to(X.T, mean_of(X)).tolist())
+
+
+def all_means(X: Array, members: Iterable[Array]) -> Array:
+    """Return the mean of each group, given its rows: float64[g, d]."""
+    return np.array([mean_of(X[rows]) for rows in members])
+
+
+def squared_error(X: Array, members: Iterable[Array]) -> float:
+    """Return the sum over all records, in their order, of the squared distance to the mean of their group."""
+    squares = np.empty(len(X))
+    for rows in filter(len, members):
+        squares[rows] = squares_to(X[rows].T, mean_of(X[rows]))
+    return pair_sum(squares.tolist())
+
+
+def pair_sum(values: Iterable[float]) -> float:
+    """Return a sum that is kept in an unevaluated pair of numbers (`shoal.kernels.sums.add_exactly`)."""
+    high = low = 0.0
+    for x in values:
+        total = high + x
+        part = total - high
+        error = (high - (total - part)) + (x - part) + low
+        high = total + error
+        low = error - (high - total)
+    return high + low
+
+
+class _ExactSum:
+    """The sum of the records that are left, in whole numbers of the least unit: nothing is rounded."""
+
+    def __init__(self, X: Array) -> None:
+        mantissas, exponents = np.frexp(X)
+        exponents[X == 0] = exponents[X != 0].min(initial=0)
+        least = int(exponents.min())
+        whole = np.ldexp(mantissas, 53).astype(np.int64).astype(object)
+        self._numbers = whole << (exponents - least).astype(object)
+        self._sum = self._numbers.sum(axis=0)
+        # A number is its whole number times 2^power.
+        self._power = least - 53
+
+    def subtract(self, rows: Array) -> None:
+        self._sum = self._sum - self._numbers[rows].sum(axis=0)
+
+    def rounded(self) -> Array:
+        """Return the sum, rounded once (as `math.fsum`)."""
+        up, down = 1 << max(self._power, 0), 1 << max(-self._power, 0)
+        return np.array([number * up / down for number in self._sum])
