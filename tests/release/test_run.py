@@ -404,6 +404,33 @@ def test_intervals_cover_their_members():
         assert low <= value <= high
 
 
+def test_intervals_cover_their_members_where_digits_are_cut_off():
+    numbers = (NUMBERS / 7).tolist()
+    release = one(pa.table({"x": numbers}), release="local-recoding", digits={"x": 1})
+    for value, text in zip(numbers, release.table["x"].to_pylist(), strict=True):
+        low, high = json.loads(text)
+        assert low <= value <= high
+
+
+@pytest.mark.parametrize("zone", [None, "Asia/Kathmandu"])
+def test_intervals_of_moments_cover_fractions_of_seconds(zone):
+    moments = [datetime(2000, 1, 1, 5) + timedelta(milliseconds=250 * int(number)) for number in NUMBERS]
+    table = pa.table({"x": pa.array(moments, pa.timestamp("us", zone))})
+    release = one(table, release="local-recoding")
+    for value, text in zip(moments, release.table["x"].to_pylist(), strict=True):
+        low, high = (datetime.fromisoformat(end.removesuffix(" UTC")) for end in text[1:-1].split(", "))
+        assert low <= value <= high
+
+
+def test_levels_keep_their_order_under_declared_missing_values():
+    """Regression: with markers, the categories were put into the order of their first rows."""
+    codes = pa.array([1, 3, 2], pa.int8())
+    column = pa.DictionaryArray.from_arrays(codes, pa.array(["none", "low", "mid", "high"]), ordered=True)
+    table = pa.table({"x": column})
+    release = shoal.anonymize(table, k=3, release="local-recoding", method="mdav", missing_values=["NA"])
+    assert release.table["x"].to_pylist() == ["[low, high]"] * 3
+
+
 # --- shuffling, seeds, state ---
 
 
