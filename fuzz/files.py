@@ -168,7 +168,7 @@ def read(path: Path, format: str, dialect: dict[str, Any], table: str | None = N
         import duckdb
 
         with duckdb.connect(str(path), read_only=True) as database:
-            found = database.execute(f'SELECT * FROM "{table or path.stem}"').arrow()
+            found = database.sql(f'SELECT * FROM "{table or path.stem}"').arrow()
         return table_values(found if isinstance(found, pa.Table) else found.read_all())
     if format in ("stata", "spss"):
         return _from_statistics(path, format)
@@ -204,8 +204,7 @@ def _from_excel(path: Path) -> Read:
     book = openpyxl.load_workbook(path, read_only=True)
     rows = [list(row) for row in book.worksheets[0].iter_rows(values_only=True)]
     book.close()
-    width = len(rows[0])
-    return {str(name): [row[at] if at < width else None for row in rows[1:]] for at, name in enumerate(rows[0])}
+    return {str(name): [row[at] if at < len(row) else None for row in rows[1:]] for at, name in enumerate(rows[0])}
 
 
 def _from_statistics(path: Path, format: str) -> Read:

@@ -149,7 +149,7 @@ def _end(column: Column, kind: str, text: str) -> Number:
         since = moment - datetime(1970, 1, 1, tzinfo=UTC)
         micro = (since.days * 86400 + since.seconds) * 10**6 + since.microseconds
         return Fraction(micro * PER_SECOND[unit], 10**6)
-    return Fraction(Decimal(text))
+    return Fraction(float(text)) if column.type.startswith("float") else Fraction(Decimal(text))
 
 
 def _rounding(column: Column, numbers: list[Number]) -> Number:

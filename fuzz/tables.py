@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
@@ -67,7 +68,10 @@ def _float(draft: Draft, name: str) -> Column:
     if draft.random.random() < 0.1:
         draft.say("digits", name, draft.random.randint(0, 4))
         draft.say("types", name, "continuous")
-    return Column(name, kind, values.floats(draft.random, draft.n))
+    numbers = values.floats(draft.random, draft.n)
+    if kind == "float32":
+        numbers = [struct.unpack("f", struct.pack("f", number))[0] for number in numbers]
+    return Column(name, kind, numbers)
 
 
 def _extreme(draft: Draft, name: str) -> Column:
