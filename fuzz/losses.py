@@ -44,7 +44,9 @@ def _distance(case: Case, column: Column, kind: str) -> Distance | None:
     """Return the squared distance of two values that are present."""
     if kind in ("continuous", "integer", "date", "datetime"):
         number = number_of(column)
-        return lambda a, b: (number(a) - number(b)) ** 2
+        # Moments are compared in microseconds.
+        unit = 1000 if column.type.startswith("timestamp[ns") else 1
+        return lambda a, b: Fraction(number(a) // unit - number(b) // unit if unit > 1 else number(a) - number(b)) ** 2
     if kind in ("nominal", "boolean"):
         return lambda a, b: Fraction(0 if a == b else 2)
     if kind == "ordinal":

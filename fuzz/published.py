@@ -78,7 +78,7 @@ def _one(
     number = number_of(column)
     numbers = [number(v) for v in values]
     if how == "interval":
-        return _interval(column, kind, numbers, str(value))
+        return _interval(column, kind, numbers, str(value), 2 * _step(case, column, kind))
     return _middle(case, column, kind, how, numbers, number(value), weights)
 
 
@@ -122,7 +122,7 @@ def _levels(case: Case, column: Column, values: list[Any], value: str) -> str | 
     return None if value == (low if low == high else f"[{low}, {high}]") else "not from the lowest to the highest level"
 
 
-def _interval(column: Column, kind: str, numbers: list[Number], value: str) -> str | None:
+def _interval(column: Column, kind: str, numbers: list[Number], value: str, step: Number) -> str | None:
     low, high = min(numbers), max(numbers)
     ends = value[1:-1].split(", ") if value.startswith("[") and value.endswith("]") else [value, value]
     if len(ends) != 2:
@@ -131,9 +131,11 @@ def _interval(column: Column, kind: str, numbers: list[Number], value: str) -> s
     slack = _rounding(column, numbers)
     if kind == "datetime" and column.type.startswith("timestamp[ns"):
         slack += 1000
+    step = step if kind == "continuous" else Fraction(0)
     if read[0] - slack > low or read[1] + slack < high:
         return "the range does not contain its members"
-    return None if abs(read[0] - low) <= slack and abs(read[1] - high) <= slack else "the range is too wide"
+    close = max(abs(read[0] - low), abs(read[1] - high)) <= slack + step
+    return None if close else "the range is too wide"
 
 
 def _end(column: Column, kind: str, text: str) -> Number:

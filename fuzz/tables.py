@@ -12,7 +12,7 @@ from fuzz import markers, trees, values
 from fuzz.case import Column
 
 NAMES = ("age", "income", "sex", "region", "town", "job", "born", "code", "size", "group")
-ODD_NAMES = ("last, first", "größe", "a;b", 'quo"te', "with space", "Ünï", "x.y", "select", "k", "*")
+ODD_NAMES = ("last, first", "größe", "a;b", 'quo"te', "with space", "Ünï", "x.y", "select", "k", "*", "^.*$", "^ident$")
 ROW = "row"
 INTEGERS = ("int64", "int64", "int32", "int16", "uint8", "int8", "uint64")
 

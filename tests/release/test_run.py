@@ -6,6 +6,7 @@ import re
 import warnings
 from collections import Counter
 from datetime import date, datetime, timedelta
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -410,6 +411,13 @@ def test_intervals_cover_their_members_where_digits_are_cut_off():
     for value, text in zip(numbers, release.table["x"].to_pylist(), strict=True):
         low, high = json.loads(text)
         assert low <= value <= high
+
+
+def test_intervals_of_decimals_end_at_their_members():
+    numbers = [Decimal(f"{number}.{number:02d}") for number in range(100)]
+    table = pa.table({"x": pa.array(numbers, pa.decimal128(12, 2))})
+    texts = shoal.anonymize(table, k=2, release="local-recoding", method="univariate").table["x"].to_pylist()
+    assert {end for text in texts for end in text[1:-1].split(", ")} == set(map(str, numbers))
 
 
 @pytest.mark.parametrize("zone", [None, "Asia/Kathmandu"])

@@ -193,7 +193,9 @@ def _of_numbers(x: Array, members: Members, how: str, kind: str) -> Chosen:
 def _rounded_up(numbers: Array, digits: int) -> Array:
     """Return numbers with so many decimal places, at least as large; those that have no more stay as they are."""
     nearest = np.round(numbers, digits)
-    return np.asarray(np.where(nearest < numbers, np.round(nearest + 10.0**-digits, digits), nearest))
+    # Decimals are converted to doubles that may be off in the last place.
+    more = numbers - nearest > 2 * np.spacing(np.abs(numbers))
+    return np.asarray(np.where(more, np.round(nearest + 10.0**-digits, digits), nearest))
 
 
 def _mean(x: Array, members: Members) -> Array:
