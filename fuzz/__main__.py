@@ -34,7 +34,9 @@ def main() -> int:
     run = Run(Budget(start, given.jobs, began + seconds, given.inputs, skip), given.folder)
     counts = run.carry_out()
     rate = counts.total / counts.seconds if counts.seconds else 0.0
-    print(f"\n{counts.table()}\n\n{counts.line()}; {rate:.0f} a second of a core, {time.monotonic() - began:.0f} seconds")
+    print(
+        f"\n{counts.table()}\n\n{counts.line()}; {rate:.0f} a second of a core, {time.monotonic() - began:.0f} seconds"
+    )
     for name, count in counts.findings.most_common():
         files = ", ".join(str(path) for path in run.kept.get(name, []))
         print(f"  {count:6,}  {name}\n          {files}")

@@ -107,7 +107,10 @@ def arrow_type(name: str) -> pa.DataType:
     if name.startswith("decimal"):
         precision, scale = name[name.index("(") + 1 : -1].split(",")
         return pa.decimal128(int(precision), int(scale))
-    types = {"dictionary": pa.dictionary(pa.int32(), pa.string()), "ordered": pa.dictionary(pa.int8(), pa.string(), True)}
+    types = {
+        "dictionary": pa.dictionary(pa.int32(), pa.string()),
+        "ordered": pa.dictionary(pa.int8(), pa.string(), True),
+    }
     return types.get(name) or pa.type_for_alias(name)
 
 

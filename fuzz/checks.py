@@ -155,7 +155,11 @@ def _rows(checked: Checked) -> Iterator[str]:
     wanted = list(range(case.rows))
     if case.plan.get("missing") == "drop" and case.way["frame"] != "file":
         gone = [
-            {at for at, v in enumerate(case.column(name).values) if published.is_missing(v, published.markers_of(case, name))}
+            {
+                at
+                for at, v in enumerate(case.column(name).values)
+                if published.is_missing(v, published.markers_of(case, name))
+            }
             for name in checked.known
         ]
         wanted = sorted(set(wanted).difference(*gone))
@@ -202,7 +206,9 @@ def _demands(checked: Checked) -> Iterator[str]:
     for name, texts in sensitive.demands_of(case, checked.known).items():
         values = [models.read_as(value) for value in checked.table[name]]
         whole = Counter(values)
-        groups = [Counter(values[row] for row in rows) for rows in checked.classes([*checked.known, *checked.strata]).values()]
+        groups = [
+            Counter(values[row] for row in rows) for rows in checked.classes([*checked.known, *checked.strata]).values()
+        ]
         grounds = sensitive.grounds_of(case, name, set(whole))
         for text in texts:
             if grounds is None and "closeness" in text:
@@ -236,7 +242,10 @@ def _untouched(checked: Checked) -> Iterator[str]:
         elif way["frame"] == "file" and column.kind not in ("word", "boolean", "integer", ROW):
             continue
         else:
-            if any(models.read_as(column.values[row]) != models.read_as(v) for row, v in zip(rows, checked.table[name], strict=True)) and column.kind in ("word", "integer", ROW):
+            if any(
+                models.read_as(column.values[row]) != models.read_as(v)
+                for row, v in zip(rows, checked.table[name], strict=True)
+            ) and column.kind in ("word", "integer", ROW):
                 yield f"untouched: {column.kind} ({column.type}) has changed"
             continue
         if any(strict(before[row]) != strict(value) for row, value in zip(rows, checked.table[name], strict=True)):

@@ -103,8 +103,8 @@ def plain(column: Column) -> list[Any]:
 def _to_excel(columns: list[Column], path: Path) -> None:
     import openpyxl
 
-    book = openpyxl.Workbook(write_only=True)
-    sheet = book.create_sheet("people")
+    book = openpyxl.Workbook()
+    sheet = book.active
     sheet.append([column.name for column in columns])
     for row in zip(*(plain(column) for column in columns), strict=True):
         if any(isinstance(value, datetime) and value.tzinfo for value in row):
@@ -224,7 +224,7 @@ def _from_csv(path: Path, dialect: dict[str, Any]) -> Read:
 
 
 def csv_rows(text: str, delimiter: str) -> list[list[str | None]]:
-    """Return the fields of a CSV text; an empty field without quotes is None. The csv module does not tell them apart."""
+    """Return the fields of a CSV text; an empty field without quotes is None, which the csv module does not tell."""
     rows: list[list[str | None]] = []
     row: list[str | None] = []
     at, end = 0, len(text)

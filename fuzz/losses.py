@@ -1,4 +1,4 @@
-"""The loss, computed anew from the definition: half of the average dissimilarity within groups, relative to the table."""
+"""The loss, computed anew from its definition: the dissimilarity within groups, relative to that in the table."""
 
 from __future__ import annotations
 
@@ -90,6 +90,8 @@ def _error(
     m = len(everybody)
     for a in known:
         # The squared distance from the mean of all, again by Huygens, and 1 in the coordinate of missing values.
-        centre = sum((distance(a, b) for b in everybody), Fraction(0)) * unit / m - inside / (m * m) if m else Fraction(0)
+        centre = (
+            sum((distance(a, b) for b in everybody), Fraction(0)) * unit / m - inside / (m * m) if m else Fraction(0)
+        )
         pairs += gone * (centre + 1)
     return pairs / len(group)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
@@ -86,7 +86,7 @@ def distance(group: Counter[Any], whole: Counter[Any], ground: Ground) -> float:
                 before = place
         return abs(ours - theirs) + (1 - max(ours, theirs)) * math.fsum(work)
     if ground.paths is not None and ground.heights is not None:
-        below: Counter[Any] = Counter()
+        below: defaultdict[Any, float] = defaultdict(float)
         for value in whole:
             share = group[value] / n - whole[value] / m
             for node in [MISSING] if value is MISSING else ground.paths[value][:-1]:
@@ -174,9 +174,7 @@ def _far_from_all(
         return None
     for at, group in enumerate(groups):
         others = groups[:at] + groups[at + 1 :]
-        sets = (
-            sum(some, Counter(group)) for size in range(len(others) + 1) for some in combinations(others, size)
-        )
+        sets = (sum(some, Counter(group)) for size in range(len(others) + 1) for some in combinations(others, size))
         found = [distance(group, one, ground) for one in sets if sum(one.values()) >= given["n"]]
         nearest = min([*found, distance(group, whole, ground)])
         if nearest > given["t"] + TOLERANCE:

@@ -45,7 +45,9 @@ def random_case(seed: int) -> Case:
         _demands(draft, sensitive)
     _method(draft)
     _missing(draft, known)
-    people = _population(draft, known) if plan.get("release", "")[-8:] == "recoding" and random.random() < 0.15 else None
+    people = (
+        _population(draft, known) if plan.get("release", "")[-8:] == "recoding" and random.random() < 0.15 else None
+    )
     if random.random() < 0.06:
         wrong(random, plan, draft.columns)
     random.shuffle(draft.columns)
@@ -144,7 +146,9 @@ def _forms(draft: Draft, known: list[Column]) -> None:
 def _cell(random: Random, column: Column) -> Any:
     if random.random() < 0.08:
         return random.choice(("value", "*"))
-    if column.kind in ("integer", "float", "extreme", "decimal") or (column.kind == "constant" and column.type != "string"):
+    if column.kind in ("integer", "float", "extreme", "decimal") or (
+        column.kind == "constant" and column.type != "string"
+    ):
         return random.choice((10, 100, 25.5, 10**6, 0.1))
     if column.kind in ("date", "moment"):
         return random.choice(("month", "year", "year", 365, 7305))
@@ -291,7 +295,11 @@ def wrong(random: Random, plan: dict[str, Any], columns: list[Column]) -> None:
         {"refine": "tfrp3"},
         {"l": random.choice((1, 0, 100, 2.5, "two")), "sensitive_attributes": [name]},
         {"t": random.choice((-0.1, 2, float("nan"), "x"))},
-        {"models": {name: random.choice(("", "alpha", "alpha alpha=2", "nothing x=1", "alpha alpha=x", "t-closeness"))}},
+        {
+            "models": {
+                name: random.choice(("", "alpha", "alpha alpha=2", "nothing x=1", "alpha alpha=x", "t-closeness"))
+            }
+        },
         {"representatives": {name: "average"}},
         {"types": {name: random.choice(("number", "date", "boolean", "place", "ordinal", "hierarchical", "integer"))}},
         {"levels": {name: random.choice(([], ["a", "a"], [markers.word(random)], "abc", [True]))}},

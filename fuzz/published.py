@@ -67,7 +67,11 @@ def _one(
         return None if value is None or value != value else "not missing, but half of the members are"
     if value is None:
         return "missing, but most members are not"
-    weights = [Fraction(case.column(case.plan["weight"]).values[row]) for _, row in present] if "weight" in case.plan else None
+    weights = (
+        [Fraction(case.column(case.plan["weight"]).values[row]) for _, row in present]
+        if "weight" in case.plan
+        else None
+    )
     values = [v for v, _ in present]
     if how in ("mode", "leaf", "medoid") or (how == "median" and kind == "ordinal"):
         return _of_members(column, how, values, value, weights)
@@ -162,7 +166,13 @@ def _rounding(column: Column, numbers: list[Number]) -> Number:
 
 
 def _middle(
-    case: Case, column: Column, kind: str, how: str, numbers: list[Number], value: Number, weights: list[Fraction] | None
+    case: Case,
+    column: Column,
+    kind: str,
+    how: str,
+    numbers: list[Number],
+    value: Number,
+    weights: list[Fraction] | None,
 ) -> str | None:
     slack = _rounding(column, numbers) + _step(case, column, kind)
     low, high = min(numbers), max(numbers)
@@ -180,7 +190,11 @@ def _middle(
             cut = min(math.floor(case.plan.get("trim", 0.2) * len(ranked) + 1e-9), (len(ranked) - 1) // 2)
             ranked = ranked[cut : len(ranked) - cut]
         wanted = sum(ranked, Fraction(0)) / len(ranked)
-    return None if abs(value - wanted) <= slack else f"off by {float(abs(value - wanted) / slack):.3g} of what rounding allows"
+    return (
+        None
+        if abs(value - wanted) <= slack
+        else f"off by {float(abs(value - wanted) / slack):.3g} of what rounding allows"
+    )
 
 
 def _step(case: Case, column: Column, kind: str) -> Number:

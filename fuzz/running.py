@@ -21,7 +21,13 @@ FLAGS = {
     **{"k": "-k", "quasi_identifiers": "--qi", "sensitive_attributes": "--sensitive", "identifiers": "--id"},
     **{"other": "--other", "l": "--l", "t": "--t", "method": "--method", "release": "--release", "unit": "--unit"},
     **{"stratum": "--stratum", "weight": "--weight", "missing": "--missing", "small_strata": "--small-strata"},
-    **{"bound": "--bound", "n_jobs": "--jobs", "random_state": "--seed", "enforcement": "--enforce", "refine": "--refine"},
+    **{
+        "bound": "--bound",
+        "n_jobs": "--jobs",
+        "random_state": "--seed",
+        "enforcement": "--enforce",
+        "refine": "--refine",
+    },
 }
 DEFECT = "This should not have happened"
 
@@ -101,7 +107,9 @@ def run(case: Case, folder: Path) -> Outcome:
 
 def _place(error: BaseException) -> str:
     """Return the innermost line of Shoal in a traceback."""
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if f"{os.sep}shoal{os.sep}" in frame.filename]
+    frames = [
+        frame for frame in traceback.extract_tb(error.__traceback__) if f"{os.sep}shoal{os.sep}" in frame.filename
+    ]
     frames = frames or list(traceback.extract_tb(error.__traceback__))
     return f"{Path(frames[-1].filename).name} in {frames[-1].name}" if frames else "nowhere"
 

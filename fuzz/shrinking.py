@@ -94,9 +94,7 @@ def _without_column(case: Case, name: str) -> Case:
             value.pop(name, None)
         elif isinstance(value, list) and name in value:
             value.remove(name)
-        elif isinstance(value, list) and any(isinstance(one, list) and name in one for one in value):
-            del new.plan[field]
-        elif value == name:
+        elif (isinstance(value, list) and any(isinstance(one, list) and name in one for one in value)) or value == name:
             del new.plan[field]
         if field in new.plan and new.plan[field] in ({}, []):
             del new.plan[field]

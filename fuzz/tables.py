@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -180,7 +180,7 @@ SENSITIVE = {
 }
 
 
-def kind_of(random: Random, weights: dict[str, float]) -> str:
+def kind_of(random: Random, weights: Mapping[str, float]) -> str:
     """Return a kind of column by how often it is wanted."""
     return random.choices(list(weights), list(weights.values()))[0]
 

@@ -71,7 +71,9 @@ def random_hierarchy(random: Random, values: list[Any], name: str, files: dict[s
         rows = [[leaf, *above] for leaf, above in paths.items()]
         return {"build": how, "rows": rows, "seed": random.randrange(10**6)}
     nested = _nested(paths)
-    awkward = any(c in label for label in paths for c in ';,\t\n\r"@') or any(not p.strip() or p != p.strip() for p in paths)
+    awkward = any(c in label for label in paths for c in ';,\t\n\r"@') or any(
+        not p.strip() or p != p.strip() for p in paths
+    )
     if how == "nested" or awkward:
         return nested
     file = f"{name}.{how}"
