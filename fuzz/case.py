@@ -141,15 +141,19 @@ def arrow_table(columns: list[Column], metadata: dict[str, str] | None = None) -
     return table.cast(pa.schema(fields, metadata=metadata))
 
 
-def frame_of(columns: list[Column], library: str, metadata: dict[str, str] | None = None) -> Any:
-    """Return columns as a table of a library."""
+def frame_of(columns: list[Column], way: dict[str, Any], metadata: dict[str, str] | None = None) -> Any:
+    """Return columns as a table of the library that the way names; Arrow tables may be in several chunks."""
+    library = way["frame"]
     table = arrow_table(columns, metadata if library == "arrow" else None)
     if library == "pandas":
-        frame = table.to_pandas()
+        import pandas
+
+        frame = table.to_pandas(types_mapper=pandas.ArrowDtype) if way.get("arrow_types") else table.to_pandas()
         frame.attrs.update(metadata or {})
         return frame
     if library == "polars":
         import polars
 
         return polars.from_arrow(table)
-    return table
+    cut = way.get("cut")
+    return table if cut is None else pa.concat_tables([table.slice(0, cut), table.slice(cut)])

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from fuzz import losses, markers, models, people, published, sensitive
+from fuzz import cells, losses, markers, models, people, published, sensitive
 from fuzz.case import Case
 from fuzz.files import as_text, plain
 from fuzz.running import Outcome
 from fuzz.tables import ROW
 
 # Texts beside the release that may contain no marker at all; a report may name what is published.
-SILENT = ("error", "log", "warnings", "output", "certificate", "metadata", "repr")
+SILENT = ("error", "log", "warnings", "output", "certificate", "metadata", "categories", "repr")
 SHAPE = re.compile(r"^[^\n]*[.?)\]'\"](\s*Hint: .*)?$", re.DOTALL)
 NEVER = re.compile(r"Traceback|0x[0-9a-f]{6,}|pyarrow\.lib|<class |object at|\bArrow(Invalid|NotImplemented)")
 
@@ -257,7 +257,13 @@ def _untouched(checked: Checked) -> Iterator[str]:
 
 def _values(checked: Checked) -> Iterator[str]:
     case, release, rows = checked.case, checked.outcome.release, checked.rows
-    if release is None or rows is None or case.way["frame"] != "arrow" or case.plan.get("release") == "strongly-safe":
+    if release is None or rows is None or case.way["frame"] != "arrow":
+        return
+    if case.plan.get("release") == "strongly-safe":
+        kinds = {attribute.name: attribute.kind for attribute in release.attributes}
+        wrong = cells.wrong(case, kinds, rows, checked.table)
+        if wrong:
+            yield f"cells: {wrong}"
         return
     if case.plan.get("shuffle") and len(release.blocks) > 1:
         return

@@ -198,6 +198,24 @@ def frame_values(frame: Any) -> Read:
     return {name: frame[name].to_list() for name in frame.columns}
 
 
+def unused_categories(frame: Any) -> list[str]:
+    """Return the categories that the types of columns name and no row has."""
+    unused: list[str] = []
+    if isinstance(frame, pa.Table):
+        for column in frame.columns:
+            if pa.types.is_dictionary(column.type):
+                used = set(column.cast(column.type.value_type).to_pylist())
+                unused += [
+                    str(word) for part in column.chunks for word in part.dictionary.to_pylist() if word not in used
+                ]
+    elif hasattr(frame, "iloc"):
+        for name in frame.columns:
+            if hasattr(frame[name].dtype, "categories"):
+                used = set(frame[name].dropna())
+                unused += [str(word) for word in frame[name].dtype.categories if word not in used]
+    return unused
+
+
 def _from_excel(path: Path) -> Read:
     import openpyxl
 

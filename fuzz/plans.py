@@ -44,7 +44,7 @@ def random_case(seed: int) -> Case:
     if sensitive:
         _demands(draft, sensitive)
     _method(draft)
-    _missing(draft, known)
+    _missing(draft, known, sensitive)
     people = (
         _population(draft, known) if plan.get("release", "")[-8:] == "recoding" and random.random() < 0.15 else None
     )
@@ -228,8 +228,14 @@ def _any_method(random: Random) -> str:
     return random.choices(names, [RARE.get(name, 2.0) for name in names])[0]
 
 
-def _missing(draft: Draft, known: list[Column]) -> None:
+def _missing(draft: Draft, known: list[Column], sensitive: list[Column]) -> None:
     random, plan = draft.random, draft.plan
+    if sensitive and random.random() < 0.02:
+        some = [
+            v for column in sensitive for v in column.values if isinstance(v, str | int) and not isinstance(v, bool)
+        ]
+        plan["missing_values"] = [random.choice(some)] if some else []
+        return
     if random.random() < 0.2:
         plan["missing"] = random.choice(("drop", "drop", "error"))
     if random.random() < 0.12:
@@ -260,9 +266,15 @@ def _population(draft: Draft, known: list[Column]) -> list[Column]:
 def random_way(random: Random) -> dict[str, Any]:
     """Return how the table goes in and out."""
     how = random.random()
-    documents = {"report": random.random() < 0.05, "certificate": random.random() < 0.15}
-    if how < 0.9:
-        return {"frame": random.choice(("arrow",) * 7 + ("pandas", "pandas", "polars")), **documents}
+    documents = {"report": random.random() < 0.05, "certificate": random.random() < 0.1}
+    if how < 0.93:
+        frame = random.choice(("arrow",) * 8 + ("pandas", "polars"))
+        way: dict[str, Any] = {"frame": frame, **documents, "twice": random.random() < 0.02}
+        if frame == "arrow" and random.random() < 0.1:
+            way["cut"] = random.randint(0, 9)
+        if frame == "pandas":
+            way["arrow_types"] = random.random() < 0.3
+        return way
     formats = ("csv", "csv", "csv", "parquet", "arrow", "excel", "sqlite", "duckdb", "stata", "spss")
     came = random.choice(formats)
     return {

@@ -132,12 +132,15 @@ def _carried_out(case: Case, folder: Path, outcome: Outcome) -> None:
     if case.way["frame"] == "file":
         _with_files(case, fields, folder, outcome)
         return
-    table = frame_of(case.columns, case.way["frame"], case.metadata)
-    people = None if case.population is None else frame_of(case.population, case.way["frame"])
+    table = frame_of(case.columns, case.way, case.metadata)
+    people = None if case.population is None else frame_of(case.population, case.way)
     release = shoal.anonymize(table, population=people, **fields)
     outcome.kind, outcome.release = "released", release
     published = release.table
     outcome.table = files.frame_values(published)
+    outcome.texts["categories"] = "\n".join(files.unused_categories(published))
+    if case.way.get("twice"):
+        _repeated(case, fields, table, people, outcome)
     metadata = getattr(published, "attrs", None) or getattr(getattr(published, "schema", None), "metadata", None)
     outcome.texts["metadata"] = repr(metadata)
     outcome.texts["repr"] = repr(release)
@@ -148,9 +151,21 @@ def _carried_out(case: Case, folder: Path, outcome: Outcome) -> None:
         outcome.texts["report"] = release.report()
 
 
+def _repeated(case: Case, fields: dict[str, Any], table: Any, people: Any, outcome: Outcome) -> None:
+    """Check that the input was not changed, and that the same plan on the same table gives the same release."""
+    import shoal
+
+    before = files.frame_values(frame_of(case.columns, case.way, case.metadata))
+    if repr(files.frame_values(table)) != repr(before):
+        outcome.faults.append("input: it was changed")
+    again = files.frame_values(shoal.anonymize(table, population=people, **fields).table)
+    if not case.plan.get("shuffle") and repr(again) != repr(outcome.table):
+        outcome.faults.append("repeated: another release")
+
+
 def certificate_of(release: Any) -> dict[str, Any]:
     """Return the document for everyone of a release."""
-    found: dict[str, Any] = release.certificate if hasattr(release, "certificate") else release.manifest
+    found: dict[str, Any] = release.certificate
     return found
 
 
@@ -172,7 +187,7 @@ def _with_files(case: Case, fields: dict[str, Any], folder: Path, outcome: Outco
         import shoal
 
         outcome.release = shoal.anonymize_file(
-            source, target, manifest=certificate, report=report if way["report"] else None, **fields
+            source, target, certificate=certificate, report=report if way["report"] else None, **fields
         )
         outcome.kind = "released"
     if outcome.kind != "released":
@@ -183,8 +198,23 @@ def _with_files(case: Case, fields: dict[str, Any], folder: Path, outcome: Outco
     if certificate.exists():
         outcome.texts["certificate"] = certificate.read_text(encoding="utf-8")
         outcome.certificate = json.loads(outcome.texts["certificate"])
+        if not {"levels", "hierarchies", "population"} & set(fields):  # the certificate does not have them
+            _verified(target, certificate, outcome)
     if way["report"]:
         outcome.texts["report"] = report.read_text(encoding="utf-8")
+
+
+def _verified(target: Path, certificate: Path, outcome: Outcome) -> None:
+    """Verify a written release by its certificate."""
+    import shoal
+
+    try:
+        audit = shoal.verify_file(target, certificate)
+    except shoal.ShoalError as error:
+        outcome.faults.append(f"verify: {error}")
+        return
+    if outcome.release is not None and audit.k != outcome.release.audit.k:
+        outcome.faults.append(f"verify: k = {audit.k}, not {outcome.release.audit.k}")
 
 
 def _by_command(

@@ -89,7 +89,7 @@ def _moment(draft: Draft, name: str) -> Column:
 
 
 def _word(draft: Draft, name: str) -> Column:
-    kind = draft.random.choice(("string", "string", "string", "large_string"))
+    kind = draft.random.choices(("string", "large_string", "string_view"), (16, 3, 1))[0]
     return Column(name, kind, values.words(draft.random, draft.n))
 
 
