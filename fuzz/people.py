@@ -71,6 +71,8 @@ def _fits(case: Case, column: Column, kind: str) -> Any:
             order = levels or sorted({text_of(v) for v in column.values if v is not None}, key=Decimal)
             return order.index(text_of(ends[0])) <= order.index(word) <= order.index(text_of(ends[1]))
         low, high = (_end(column, kind, end) if isinstance(end, str) else number(end) for end in ends)
-        return low <= number(theirs) <= high
+        # Moments are compared in microseconds.
+        unit = 1000 if column.type.startswith("timestamp[ns") else 1
+        return low // unit <= number(theirs) // unit <= high // unit if unit > 1 else low <= number(theirs) <= high
 
     return fits

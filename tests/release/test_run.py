@@ -430,6 +430,14 @@ def test_intervals_of_moments_cover_fractions_of_seconds(zone):
         assert low <= value <= high
 
 
+@pytest.mark.parametrize("rule", ["prefixes", "prefixes:2", {"prefixes": []}, "widths:5", {"widths": [5, 10]}])
+@pytest.mark.parametrize("form", FORMS)
+def test_a_column_of_missing_values_needs_nothing_of_its_hierarchy(rule, form):
+    table = pa.table({"code": pa.nulls(6, pa.string()), "x": [1, 2, 3, 11, 12, 13]})
+    release = one(table, hierarchies={"code": rule}, release=form)
+    assert release.table["code"].to_pylist() == [None] * 6
+
+
 def test_levels_keep_their_order_under_declared_missing_values():
     """Regression: with markers, the categories were put into the order of their first rows."""
     codes = pa.array([1, 3, 2], pa.int8())
