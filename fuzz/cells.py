@@ -11,7 +11,7 @@ from typing import Any
 
 from fuzz import models
 from fuzz.case import Case, Column
-from fuzz.published import is_missing, markers_of
+from fuzz.published import days_of_moments, is_missing, markers_of
 from fuzz.trees import plain_paths, text_of
 from fuzz.values import PER_SECOND
 
@@ -83,6 +83,8 @@ def _of_present(case: Case, column: Column, kind: str, how: Any) -> Cell | None:
         return lambda value: value + 0.0 if isinstance(value, float) else value
     if kind in ("continuous", "integer"):
         return lambda value: _floor(value, how)
+    if days_of_moments(column, kind):
+        return None
     if kind in ("date", "datetime"):
         day = _day(column)
         if isinstance(how, str):

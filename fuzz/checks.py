@@ -17,7 +17,11 @@ from fuzz.tables import ROW
 
 # Texts beside the release that may contain no marker at all; a report may name what is published.
 SILENT = ("error", "log", "warnings", "output", "certificate", "metadata", "categories", "repr")
-SHAPE = re.compile(r"^[^\n]*[.?)\]'\"](\s*Hint: .*)?$", re.DOTALL)
+# What must hold, what was given instead, a hint.
+SHAPE = re.compile(
+    r"(?=.*\b(must|may|needs?|Got|has no|have no|is given|cannot|takes no|holds?|looks like|not)\b)"
+    r"[A-Z'\"(][^\n]*[.?]( Hint: [^\n]+)?"
+)
 NEVER = re.compile(r"Traceback|0x[0-9a-f]{6,}|pyarrow\.lib|<class |object at|\bArrow(Invalid|NotImplemented)")
 
 
@@ -114,7 +118,7 @@ def _texts(checked: Checked) -> Iterator[str]:
         for marker in sorted(forbidden & markers.in_values(v for values in table.values() for v in values)):
             yield f"marker in table: {marker} ({_origin(checked.case, marker)})"
     error = texts.get("error")
-    if error is not None and (not SHAPE.match(error) or NEVER.search(error)):
+    if error is not None and (not SHAPE.fullmatch(error) or NEVER.search(error)):
         yield f"shape of error: {error[:200]}"
 
 

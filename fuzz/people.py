@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from fuzz.case import Case, Column
-from fuzz.published import _end, is_missing, markers_of, number_of
+from fuzz.published import days_of_moments, end_of, is_missing, markers_of, number_of
 from fuzz.trees import plain_paths, text_of
 
 
@@ -50,7 +50,7 @@ def _fits(case: Case, column: Column, kind: str) -> Any:
         paths = plain_paths(case.plan["hierarchies"][column.name], column.values, case.files)
         if paths is None:
             return None
-    if kind == "place":
+    if kind == "place" or days_of_moments(column, kind):
         return None
     levels = [text_of(level) for level in case.plan.get("levels", {}).get(column.name) or column.categories or []]
 
@@ -70,7 +70,7 @@ def _fits(case: Case, column: Column, kind: str) -> Any:
         if kind == "ordinal":
             order = levels or sorted({text_of(v) for v in column.values if v is not None}, key=Decimal)
             return order.index(text_of(ends[0])) <= order.index(word) <= order.index(text_of(ends[1]))
-        low, high = (_end(column, kind, end) if isinstance(end, str) else number(end) for end in ends)
+        low, high = (end_of(column, kind, end) if isinstance(end, str) else number(end) for end in ends)
         # Moments are compared in microseconds.
         unit = 1000 if column.type.startswith("timestamp[ns") else 1
         return low // unit <= number(theirs) // unit <= high // unit if unit > 1 else low <= number(theirs) <= high

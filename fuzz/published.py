@@ -31,6 +31,18 @@ def markers_of(case: Case, name: str) -> list[Any]:
     return list(given.get(name, ()) if isinstance(given, dict) else given)
 
 
+def days_of_moments(column: Column, kind: str) -> bool:
+    """Return whether moments are declared to be dates, so that the time of the day, and the zone, are cut off."""
+    return (
+        kind == "date" and column.type.startswith("timestamp") and (", tz=" in column.type or not _at_midnight(column))
+    )
+
+
+def _at_midnight(column: Column) -> bool:
+    day = 86400 * PER_SECOND[column.type[10:-1]]
+    return all(value is None or value % day == 0 for value in column.values)
+
+
 def number_of(column: Column) -> Callable[[Any], Number]:
     """Return the function that turns a value of a column into a number: days of dates, units of moments."""
     if column.type == "date32":
@@ -49,6 +61,8 @@ def check(case: Case, column: Column, kind: str, how: str, groups: list[list[int
     published : the value that each group publishes, as Arrow tells it
     """
     markers = markers_of(case, column.name)
+    if days_of_moments(column, kind):
+        return None
     for rows, value in zip(groups, published, strict=True):
         members = [column.values[row] for row in rows]
         present = [(v, row) for v, row in zip(members, rows, strict=True) if not is_missing(v, markers)]
@@ -131,7 +145,7 @@ def _interval(column: Column, kind: str, numbers: list[Number], value: str, step
     ends = value[1:-1].split(", ") if value.startswith("[") and value.endswith("]") else [value, value]
     if len(ends) != 2:
         return "not two ends"
-    read = [_end(column, kind, end) for end in ends]
+    read = [end_of(column, kind, end) for end in ends]
     slack = _rounding(column, numbers)
     if kind == "datetime" and column.type.startswith("timestamp[ns"):
         slack += 1000
@@ -142,7 +156,8 @@ def _interval(column: Column, kind: str, numbers: list[Number], value: str, step
     return None if close else "the range is too wide"
 
 
-def _end(column: Column, kind: str, text: str) -> Number:
+def end_of(column: Column, kind: str, text: str) -> Number:
+    """Return an end of a published interval as a number, in the units of its column."""
     if kind == "date" and column.type.startswith("timestamp"):
         unit = column.type[10:-1].partition(",")[0]
         return Fraction((date.fromisoformat(text) - date(1970, 1, 1)).days * 86400 * PER_SECOND[unit])

@@ -140,7 +140,12 @@ def test_fewer_units_than_k_are_found():
 def test_other_errors_warnings_and_words_are_found(released):
     case, _ = released
     assert checks.check(case, Outcome("failed", faults=["KeyError at x.py"])) == ["KeyError at x.py"]
-    for words in ("no full stop", "A table at <pyarrow.lib.Table object at 0x7f00aa11>."):
+    for words in (
+        "It must have a full stop",
+        "None of the words. And no hint.",
+        "It must be one line.\nGot two.",
+        "A table at <pyarrow.lib.Table object at 0x7f00aa11>.",
+    ):
         assert checks.check(case, Outcome("refused", texts={"error": words}))[0].startswith("shape of error")
     assert checks.check(case, Outcome("refused", texts={"error": "k must be 2. Got 1. Hint: use 2."})) == []
 
