@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from fuzz import cells, losses, markers, models, people, published, sensitive
-from fuzz.case import Case
+from fuzz.case import Case, Column
 from fuzz.files import as_text, plain
 from fuzz.running import Outcome
 from fuzz.tables import ROW
@@ -20,7 +20,7 @@ SILENT = ("error", "log", "warnings", "output", "certificate", "metadata", "cate
 # What must hold, what was given instead, a hint.
 SHAPE = re.compile(
     r"(?=.*\b(must|may|needs?|Got|has no|have no|is given|cannot|takes no|holds?|looks like|not)\b)"
-    r"[A-Z'\"(][^\n]*[.?]( Hint: [^\n]+)?"
+    r"(k |[A-Z'\"(])[^\n]*[.?]( Hint: [^\n]+)?"
 )
 NEVER = re.compile(r"Traceback|0x[0-9a-f]{6,}|pyarrow\.lib|<class |object at|\bArrow(Invalid|NotImplemented)")
 
@@ -230,30 +230,24 @@ def _demands(checked: Checked) -> Iterator[str]:
 
 
 def _untouched(checked: Checked) -> Iterator[str]:
-    """Check that all other columns are passed on as they came."""
+    """Check that all other columns are passed on as they came: to the bit where nothing is converted on the way."""
     case, rows = checked.case, checked.rows
-    if rows is None:
-        return
-    way = case.way
-    for column in case.columns:
-        name = column.name
-        if name not in checked.table or name in checked.known or name in checked.strata:
-            continue
-        if way["frame"] == "arrow":
-            before = column.values if column.type.startswith("timestamp") else plain(column)
-        elif way["frame"] == "file" and way["input"] == way["output"] == "csv":
-            before = [None if v is None else as_text(v, column.type) for v in column.values]
-        elif way["frame"] == "file" and column.kind not in ("word", "boolean", "integer", ROW):
-            continue
-        else:
-            if any(
-                models.read_as(column.values[row]) != models.read_as(v)
-                for row, v in zip(rows, checked.table[name], strict=True)
-            ) and column.kind in ("word", "integer", ROW):
-                yield f"untouched: {column.kind} ({column.type}) has changed"
-            continue
-        if any(strict(before[row]) != strict(value) for row, value in zip(rows, checked.table[name], strict=True)):
+    passed_on = [name for name in checked.table if name not in (*checked.known, *checked.strata)]
+    for column in map(case.column, passed_on if rows is not None else ()):
+        before, same = _original(case, column)
+        after = checked.table[column.name]
+        if before is not None and any(same(before[row]) != same(v) for row, v in zip(rows or (), after, strict=True)):
             yield f"untouched: {column.kind} ({column.type}) has changed"
+
+
+def _original(case: Case, column: Column) -> tuple[list[Any] | None, Callable[[Any], Any]]:
+    """Return the values of a column as they are to be published, None if that is not simple, and how to compare them."""
+    way = case.way
+    if way["frame"] == "arrow":
+        return (column.values if column.type.startswith("timestamp") else plain(column)), strict
+    if way["frame"] == "file" and way["input"] == way["output"] == "csv":
+        return [None if v is None else as_text(v, column.type) for v in column.values], strict
+    return (column.values if column.kind in ("word", "integer", ROW) else None), models.read_as
 
 
 # --- what groups publish, and what the release says of itself ---
@@ -282,7 +276,7 @@ def _values(checked: Checked) -> Iterator[str]:
         for attribute in release.attributes:
             if attribute.kind == "place" or attribute.name not in block.attributes:
                 continue
-            values = self_values(checked, attribute.name, members)
+            values = _values_of_groups(checked, attribute.name, members)
             if values is None:
                 yield f"groups: several values of {attribute.kind} in one"
                 continue
@@ -292,7 +286,7 @@ def _values(checked: Checked) -> Iterator[str]:
                 yield f"published: {wrong}"
 
 
-def self_values(checked: Checked, name: str, members: dict[int, list[int]]) -> list[Any] | None:
+def _values_of_groups(checked: Checked, name: str, members: dict[int, list[int]]) -> list[Any] | None:
     """Return the value that each group publishes; None if one publishes several."""
     column = checked.table[name]
     if any(len({strict(column[at]) for at in group}) > 1 for group in members.values()):

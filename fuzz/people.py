@@ -14,27 +14,38 @@ from fuzz.trees import plain_paths, text_of
 def falls_short(case: Case, kinds: dict[str, str], published: list[tuple[Any, ...]], names: list[str]) -> str | None:
     """Return how the release falls short of k-map or delta-presence, or None.
 
+    A group publishes one value for members with and without one. So people count who match in all columns where nothing
+    is missing, but no more than can be in the group: at most half of its members have a value where it publishes none,
+    and fewer than half have none where it publishes one.
+
     Parameters
     ----------
     kinds : {name: kind} of the quasi-identifiers
     published : the published quasi-identifiers of every row, in the order of `names`
     """
-    people = {column.name: column for column in case.population or []}
-    fits = [_fits(case, people[name], kinds[name]) for name in names]
+    columns = {column.name: column for column in case.population or []}
+    fits = [_fits(case, columns[name], kinds[name]) for name in names]
     if any(fit is None for fit in fits):
         return None
-    persons = list(zip(*(people[name].values for name in names), strict=True))
+    persons = list(zip(*(columns[name].values for name in names), strict=True))
+    gone = [[is_missing(value, markers_of(case, name)) for value in columns[name].values] for name in names]
+    gaps = [any(gone[at]) or any(row[at] is None for row in published) for at in range(len(names))]
     reached = [False] * len(persons)
     for row, size in Counter(published).items():
-        matches = 0
+        strictly = widely = 0
         for at, person in enumerate(persons):
-            if all(fit(value, theirs) for fit, value, theirs in zip(fits, row, person, strict=True)):
-                reached[at], matches = True, matches + 1
+            exact = [fit(value, theirs) for fit, value, theirs in zip(fits, row, person, strict=True)]
+            wide = [one or row[i] is None or gone[i][at] for i, one in enumerate(exact)]
+            strictly += all(exact)
+            widely += all(wide)
+            reached[at] = reached[at] or all(wide)
+        extra = sum((size if value is None else size - 1) // 2 for value, gap in zip(row, gaps, strict=True) if gap)
+        matches = min(widely, strictly + extra)
         if "k_map" in case.plan and matches < case.plan["k_map"]:
             return f"k-map: {matches} people match"
         if "presence" in case.plan:
             low, high = case.plan["presence"]
-            if not low - 1e-7 <= (size / matches if matches else 2.0) <= high + 1e-7:
+            if not matches or size / matches > high + 1e-7 or size / widely < low - 1e-7:
                 return f"delta-presence: {size} of {matches}"
     if "presence" in case.plan and case.plan["presence"][0] > 0 and not all(reached):
         return "delta-presence: a person of the population matches nothing, so it is certain that they are not there"
