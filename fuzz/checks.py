@@ -15,8 +15,9 @@ from fuzz.files import as_text, plain
 from fuzz.running import Outcome
 from fuzz.tables import ROW
 
-# Texts beside the release that may contain no marker at all; a report may name what is published.
-SILENT = ("error", "log", "warnings", "output", "certificate", "metadata", "categories", "repr")
+# Texts beside the release that may contain no marker at all, and those that may name what is published.
+SILENT = ("error", "log", "warnings", "output", "metadata", "categories", "repr")
+DOCUMENTS = ("certificate", "report")
 # What must hold, what was given instead, a hint.
 SHAPE = re.compile(
     r"(?=.*\b(must|may|needs?|Got|has no|have no|is given|cannot|takes no|holds?|looks like|not)\b)"
@@ -105,14 +106,14 @@ def _texts(checked: Checked) -> Iterator[str]:
     for name in SILENT:
         for marker in sorted(markers.in_text(texts.get(name, ""))):
             yield f"marker in {name}: {marker} ({_origin(checked.case, marker)})"
-    for name in ("certificate", "report", "log"):
+    for name in (*DOCUMENTS, "log"):
         for marker in sorted(markers.paths_in(texts.get(name, ""))):
             yield f"path in {name}: {marker}"
-    if "report" in texts:
-        shown = markers.in_text(texts["report"])
+    for name in DOCUMENTS:
+        shown = markers.in_text(texts.get(name, ""))
         shown = shown - markers.in_values(v for values in table.values() for v in values) if shown else shown
         for marker in sorted(shown):
-            yield f"marker in report: {marker} ({_origin(checked.case, marker)})"
+            yield f"marker in {name}: {marker} ({_origin(checked.case, marker)})"
     if table:
         forbidden = markers.in_values(v for name in checked.hidden for v in _values_of(checked.case, name))
         for marker in sorted(forbidden & markers.in_values(v for values in table.values() for v in values)):
@@ -241,7 +242,7 @@ def _untouched(checked: Checked) -> Iterator[str]:
 
 
 def _original(case: Case, column: Column) -> tuple[list[Any] | None, Callable[[Any], Any]]:
-    """Return the values of a column as they are to be published, None if that is not simple, and how to compare them."""
+    """Return the values of a column as they are to be published (None if that is not simple), and how to compare."""
     way = case.way
     if way["frame"] == "arrow":
         return (column.values if column.type.startswith("timestamp") else plain(column)), strict

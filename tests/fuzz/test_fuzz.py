@@ -112,19 +112,20 @@ def test_a_table_that_was_tampered_with_is_found(released, columns, words):
     assert any(found.startswith(words) for found in tampered(released, **columns))
 
 
-@pytest.mark.parametrize("where", [*checks.SILENT, "report"])
+@pytest.mark.parametrize("where", [*checks.SILENT, *checks.DOCUMENTS])
 def test_markers_are_found_in_every_text(released, where):
     case, outcome = released
     changed = replace(outcome, texts={**outcome.texts, where: f"x{MARKER}y."})
     assert f"marker in {where}: {MARKER} (nowhere)" in checks.check(case, changed)
 
 
-def test_a_report_may_name_what_is_published(released):
+@pytest.mark.parametrize("where", checks.DOCUMENTS)
+def test_documents_may_name_what_is_published(released, where):
     case, outcome = released
     case = replace(case, plan={**case.plan, "l": None})
     case.columns[3].values[0] = MARKER
     table = {**outcome.table, "ill": [MARKER, *outcome.table["ill"][1:]]}
-    changed = replace(outcome, table=table, texts={**outcome.texts, "report": MARKER})
+    changed = replace(outcome, table=table, texts={**outcome.texts, where: MARKER})
     assert checks.check(case, changed) == []
     case.columns[3].values[0] = "flu"
 
