@@ -79,6 +79,8 @@ def _cell(case: Case, column: Column, kind: str) -> Cell | None:
 def _of_present(case: Case, column: Column, kind: str, how: Any) -> Cell | None:
     if how == "*":
         return lambda value: "*"
+    if how == "value" and column.type.startswith("timestamp[ns"):
+        return lambda value: value // 1000  # moments are compared in microseconds
     if how == "value":
         return lambda value: value + 0.0 if isinstance(value, float) else value
     if kind in ("continuous", "integer"):

@@ -162,7 +162,7 @@ def _prefixes(labels: list[str], lengths: list[int]) -> Paths | None:
     kept = lengths or list(range(longest - 1, 0, -1))
     if any(len(label) < longest for label in labels):
         return None
-    return _closed({label: [*(label[:n].ljust(longest, ROOT) for n in kept if n < longest), ROOT] for label in labels})
+    return _closed({label: [*(label[:n].ljust(longest, ROOT) for n in kept), ROOT] for label in labels})
 
 
 def _intervals(labels: list[str], widths: list[int]) -> Paths | None:
