@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 
 from fuzz import checks, markers, running
 from fuzz.case import Case, Column
+from fuzz.tables import ROW
 
 Wrong = Callable[[Case], bool]
 NUMBERS = re.compile(r"-?\d+(\.\d+)?(e[-+]?\d+)?|inf|nan")
@@ -112,6 +113,8 @@ def _fewer_rows(case: Case, wrong: Wrong) -> Case:
                 new = copy.deepcopy(case)
                 for column in getattr(new, which):
                     del column.values[start : start + size]
+                    if column.kind == ROW:
+                        column.values = list(range(1, len(column.values) + 1))
                 if new.rows and wrong(new):
                     case, columns = new, getattr(new, which)
                 else:

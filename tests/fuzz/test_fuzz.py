@@ -344,6 +344,16 @@ def test_inputs_are_shrunk(monkeypatch):
     assert (small.names, small.rows, small.plan) == ([name], 2, {})
 
 
+def test_rows_are_numbered_anew_when_some_are_left_out(monkeypatch):
+    monkeypatch.setattr("fuzz.shrinking.findings", lambda one: ("released", ["wrong"] if 65 in ages(one) else []))
+
+    def ages(one):
+        return one.column("age").values if "age" in one.names and "row" in one.names else []
+
+    small = shrunk(people_case(), "wrong")
+    assert (small.column("age").values, small.column("row").values) == ([65], [1])
+
+
 def test_a_run_counts_its_inputs_and_keeps_what_it_finds(tmp_path):
     run = Run(Budget(7_000, 1, float("inf"), 6, ("",)), tmp_path)
     counts = run.carry_out()
