@@ -8,7 +8,7 @@ STAMP  := $(VENV)/.installed
 export NUMBA_CACHE_DIR ?= $(CURDIR)/.cache/numba
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long long mutants bench bench-loss lint format docs dist clean
+.PHONY: help demo test test-long long mutants fuzz bench bench-loss lint format docs dist clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -46,6 +46,13 @@ $(VENV)/.mutants: $(STAMP)
 mutants: $(VENV)/.mutants  ## write the page that says which changes to the source no test notices (an hour)
 	$(BIN)/python -m benchmarks.mutants --sample $(SAMPLE) --minutes $(MINUTES) --seed $(SEED)
 
+# For how long, and in how many processes. Without SEED, the inputs are new ones each time.
+SECONDS ?= 60
+JOBS    ?= 2
+fuzz: $(STAMP)  ## try random tables and plans, and check what comes out (SECONDS=600 JOBS=2 SEED=1)
+	$(BIN)/python -m fuzz --seconds $(SECONDS) --jobs $(JOBS) \
+	  $(if $(filter command environment,$(firstword $(origin SEED))),--seed $(SEED)) $(if $(SKIP),--skip "$(SKIP)")
+
 bench: $(STAMP)  ## write every page of measurements (about an hour on two quiet cores)
 	$(BIN)/python -m benchmarks
 
@@ -69,4 +76,4 @@ dist: $(STAMP)  ## build a source archive and a wheel into dist/
 	$(BIN)/python -m build --no-isolation
 
 clean:  ## remove everything that was built
-	rm -rf $(VENV) .cache site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .cache site build dist fuzz-findings .pytest_cache .mypy_cache .ruff_cache .hypothesis

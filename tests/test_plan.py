@@ -220,6 +220,12 @@ def test_sdcmicro_names_add_to_ours_or_are_refused():
             {"models": {"age": "alpha alpha=0.5"}, "quasi_identifiers": "age"},
             "'age' has models, so it must be sensitive",
         ),
+        (
+            {"models": {"age": "alpha alpha=0.5"}, "quasi_identifiers": "age", "sensitive_attributes": "age"},
+            "'age' has models, so it must be sensitive",
+        ),
+        ({"models": {"y": "alpha alpha=0.5"}, "places": [["x", "y"]]}, "'y' has models, so it must be sensitive only"),
+        ({"l": 2, "sensitive_attributes": "x", "places": [["x", "y"]]}, "l needs a sensitive attribute"),
         ({"enforcement": "growth"}, "enforcement needs l, t or models"),
         ({"enforcement": "magic", "l": 2, "sensitive_attributes": "ill"}, "The 'enforcement' of a plan must be 'best'"),
         ({"k_map": 3}, "k_map and presence need a population"),

@@ -263,6 +263,8 @@ class Plan(BaseModel):
                     raise ValueError(f"the column {name!r} is given two roles: {before} and {role}")
                 seen[name] = role
         for name in self.models:
+            if name in self._known:
+                seen[name] = "quasi_identifiers"
             if seen.setdefault(name, "sensitive_attributes") != "sensitive_attributes":
                 raise ValueError(f"the column {name!r} has models, so it must be sensitive only, not {seen[name]}")
         for name in (half for pair in self.places for half in pair):
@@ -288,8 +290,13 @@ class Plan(BaseModel):
     @property
     def demanded_of(self) -> Names:
         """Return the sensitive attributes to which `l`, `t` and `models` apply."""
-        known = self.quasi_identifiers or ()
+        known = self._known
         return tuple(dict.fromkeys([*(n for n in self.sensitive_attributes if n not in known), *self.models]))
+
+    @property
+    def _known(self) -> set[str]:
+        """Return the columns that are declared to be quasi-identifiers."""
+        return {*(self.quasi_identifiers or ()), *(half for pair in self.places for half in pair)}
 
     @property
     def has_demands(self) -> bool:

@@ -6,6 +6,7 @@ import re
 import warnings
 from collections import Counter
 from datetime import date, datetime, timedelta
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -402,6 +403,48 @@ def test_intervals_cover_their_members():
     for value, text in zip(NUMBERS.tolist(), release.table["x"].to_pylist(), strict=True):
         low, high = json.loads(text)
         assert low <= value <= high
+
+
+def test_intervals_cover_their_members_where_digits_are_cut_off():
+    numbers = (NUMBERS / 7).tolist()
+    release = one(pa.table({"x": numbers}), release="local-recoding", digits={"x": 1})
+    for value, text in zip(numbers, release.table["x"].to_pylist(), strict=True):
+        low, high = json.loads(text)
+        assert low <= value <= high
+
+
+def test_intervals_of_decimals_end_at_their_members():
+    numbers = [Decimal(f"{number}.{number:02d}") for number in range(100)]
+    table = pa.table({"x": pa.array(numbers, pa.decimal128(12, 2))})
+    texts = shoal.anonymize(table, k=2, release="local-recoding", method="univariate").table["x"].to_pylist()
+    assert {end for text in texts for end in text[1:-1].split(", ")} == set(map(str, numbers))
+
+
+@pytest.mark.parametrize("zone", [None, "Asia/Kathmandu"])
+def test_intervals_of_moments_cover_fractions_of_seconds(zone):
+    moments = [datetime(2000, 1, 1, 5) + timedelta(milliseconds=250 * int(number)) for number in NUMBERS]
+    table = pa.table({"x": pa.array(moments, pa.timestamp("us", zone))})
+    release = one(table, release="local-recoding")
+    for value, text in zip(moments, release.table["x"].to_pylist(), strict=True):
+        low, high = (datetime.fromisoformat(end.removesuffix(" UTC")) for end in text[1:-1].split(", "))
+        assert low <= value <= high
+
+
+@pytest.mark.parametrize("rule", ["prefixes", "prefixes:2", {"prefixes": []}, "widths:5", {"widths": [5, 10]}])
+@pytest.mark.parametrize("form", FORMS)
+def test_a_column_of_missing_values_needs_nothing_of_its_hierarchy(rule, form):
+    table = pa.table({"code": pa.nulls(6, pa.string()), "x": [1, 2, 3, 11, 12, 13]})
+    release = one(table, hierarchies={"code": rule}, release=form)
+    assert release.table["code"].to_pylist() == [None] * 6
+
+
+def test_levels_keep_their_order_under_declared_missing_values():
+    """Regression: with markers, the categories were put into the order of their first rows."""
+    codes = pa.array([1, 3, 2], pa.int8())
+    column = pa.DictionaryArray.from_arrays(codes, pa.array(["none", "low", "mid", "high"]), ordered=True)
+    table = pa.table({"x": column})
+    release = shoal.anonymize(table, k=3, release="local-recoding", method="mdav", missing_values=["NA"])
+    assert release.table["x"].to_pylist() == ["[low, high]"] * 3
 
 
 # --- shuffling, seeds, state ---

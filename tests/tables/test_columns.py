@@ -141,6 +141,8 @@ def published(array, kind, number, **options):
         (pa.array(["1", "2"]), "integer", 1.6, "2"),
         (pa.array([date(1970, 1, 1), date(1970, 1, 5)]), "date", 2.4, date(1970, 1, 3)),
         (pa.array([MOMENT, MOMENT]), "datetime", 1.4, datetime(1970, 1, 1, microsecond=1)),
+        (pa.array([MOMENT], pa.timestamp("s")), "datetime", 1_500_001.0, datetime(1970, 1, 1, second=2)),
+        (pa.array([MOMENT], pa.timestamp("ms")), "datetime", -1_600.0, datetime(1969, 12, 31, 23, 59, 59, 998_000)),
         (pa.array([-0.5, 0.25]), "continuous", -0.001, 0.0),
     ],
 )
@@ -334,6 +336,14 @@ def test_markers_leave_the_order_of_categories():
     found = without_markers(chunked(array), ("NA",))
     assert found.to_pylist() == ["low", "high", None]
     assert found.type.ordered
+
+
+@pytest.mark.parametrize("markers", [("NA",), ("nowhere",)])
+def test_markers_leave_categories_that_do_not_come_in_their_order(markers):
+    array = pa.DictionaryArray.from_arrays(pa.array([2, 0, 3, 1]), pa.array(["a", "b", "c", "NA"]), ordered=True)
+    found = without_markers(chunked(array), markers)
+    levels = decode(found, "ordinal", name="x")[0].levels
+    assert levels == ("a", "b", "c", "NA")
 
 
 # --- places ---

@@ -326,6 +326,14 @@ def test_rebuilt_with_rows_in_another_order():
         assert found.to_pydict() == {"c": ["z", "x"], "b": [7, 8]}
 
 
+@pytest.mark.parametrize("name", ["*", "^.*$", "^ident$"])
+@pytest.mark.parametrize("frame", [pa.table, pd.DataFrame, pl.DataFrame])
+def test_names_that_look_like_patterns_bring_no_dropped_column_back(frame, name):
+    table = frame({name: X, "ident": [f"p{i}" for i in range(N)]})
+    release = shoal.anonymize(table, k=3, quasi_identifiers=[name], identifiers=["ident"], method="mdav")
+    assert names_of(release.table, "the test") == [name]
+
+
 def test_warnings_are_of_their_own_kind():
     with pytest.warns(DisclosureWarning, match="The index of the data frame is kept"):
         shoal.anonymize(pd.DataFrame({"x": X}, index=INDICES["texts"]), k=3, method="mdav")

@@ -257,6 +257,21 @@ def test_intervals_of_dates_and_numbers():
     assert rounded.texts == ("3.0",)
 
 
+@pytest.mark.parametrize(
+    ("values", "digits", "text"),
+    [
+        ([3.25, 1.82], 1, "[1.8, 3.3]"),
+        ([-1.82, -3.25], 1, "[-3.3, -1.8]"),
+        ([0.29, 0.3], 2, "[0.29, 0.3]"),  # 0.29 * 100 is below 29
+        ([0.4, 0.4], 0, "[0, 1]"),
+        ([7.0, 7.0], 0, "7"),
+        ([1e100, 2.0], 3, "[2, 1e+100]"),
+    ],
+)
+def test_ends_of_intervals_are_rounded_outward(values, digits, text):
+    assert published(values, [0, 0], None, "continuous", "interval", digits=digits).texts == (text,)
+
+
 def test_places_by_hand():
     got = published([(0.0, 170.0), (0.0, -170.0)], [0, 0], None, "place", "mean").numbers[0]
     assert abs(got[0]) < 1e-12

@@ -56,6 +56,7 @@ def _represented(read: Read, groups: GroupedRows, weights: Array | None, trim: f
         trim=trim,
         text=writer(attribute.kind, read.writings[0]),
         interval=None if step is None else outward_texts(attribute.kind, step, read.writings[0]),
+        digits=read.writings[0].digits if attribute.kind == "continuous" else None,
         name=f"column {attribute.name!r}",
     )
 

@@ -20,6 +20,8 @@ from shoal.tables.values import Chosen, Codes, Computed, Numbers, Places, Rows, 
 LARGEST_INTEGER = 2**53
 LARGEST = 1e150
 MOST_DIGITS = 6
+# The units of time stamps that are longer than a microsecond.
+MICROSECONDS = {"s": 1_000_000, "ms": 1_000}
 
 
 def infer(column: Any, *, text: bool, decimal: str, name: str) -> tuple[str, str]:
@@ -308,7 +310,10 @@ def _times(column: Any, writing: Notation, name: str) -> tuple[Numbers, Notation
         raise _wrong_type(name, "datetime", kind)
     zone = getattr(kind, "tz", None)
     times = pc.cast(column, pa.timestamp("us", zone), safe=False)
-    return Numbers(_floats(pc.cast(times, pa.int64()))), writing
+    moments = Numbers(_floats(pc.cast(times, pa.int64())))
+    if not writing.pattern and (moments.values[~moments.missing] % 1_000_000).any():
+        writing = writing._replace(pattern="%Y-%m-%d %H:%M:%S.%f" + (" UTC" if zone else ""))
+    return moments, writing
 
 
 def _wrong_type(name: str, kind: str, actual: Any) -> DataError:
@@ -356,8 +361,10 @@ def _computed(numbers: Array, labels: Array, kind: str, writing: Notation) -> An
         elif kind == "date":
             values = pc.cast(pc.cast(pc.cast(whole, pa.int32()), pa.date32()), writing.type, safe=False)
         else:
-            zone = getattr(writing.type, "tz", None)
-            values = pc.cast(pc.cast(whole, pa.timestamp("us", zone)), writing.type, safe=False)
+            zone, unit = getattr(writing.type, "tz", None), MICROSECONDS.get(getattr(writing.type, "unit", ""), 1)
+            # Rounded to the unit of the column: casting would cut off.
+            nearest = pa.array(np.rint(filled / unit).astype(np.int64) * unit, mask=missing)
+            values = pc.cast(pc.cast(nearest, pa.timestamp("us", zone)), writing.type, safe=False)
     else:
         values = pc.cast(pa.array(filled, mask=missing), writing.type, safe=False)
     return pa.chunked_array([values.take(pa.array(labels))])

@@ -136,7 +136,8 @@ def rebuilt(native: Any, keep: list[str], rows: Array | None, changed: Mapping[s
         return table
     import narwhals as nw
 
-    frame = nw.from_native(native, eager_only=True).select(keep)
+    # Not select, for which polars takes "*" and "^..$" as patterns: it would bring back columns that are dropped.
+    frame = nw.from_native(native, eager_only=True)[keep]
     frame = frame if rows is None else frame[rows]
     if not frame.implementation.is_pandas_like():
         new = [_series(nw, pa, frame, name, array) for name, array in changed.items()]

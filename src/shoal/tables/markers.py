@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from shoal.errors import DataError
 from shoal.tables import texts
 from shoal.tables.columns import decode
@@ -23,7 +25,13 @@ def without_markers(column: Any, markers: Sequence[Any], decimal: str = ".") -> 
         same = _equal(values, marker, decimal)
         if same is not None:
             hit = same if hit is None else pc.or_(hit, same)
-    return column if hit is None else pc.if_else(pc.fill_null(hit, False), pa.scalar(None, column.type), column)
+    if hit is None:
+        return column
+    hit = pc.fill_null(hit, False)
+    if pa.types.is_dictionary(column.type):
+        # Not if_else, which would sort the categories by their first rows.
+        return column.take(pc.if_else(hit, None, pa.array(np.arange(len(column)))))
+    return pc.if_else(hit, pa.scalar(None, column.type), column)
 
 
 def can_hold(column: Any, marker: Any, kind: str, decimal: str, pattern: str = "") -> bool:

@@ -292,6 +292,8 @@ def _hierarchy(plan: Plan, name: str, values: Codes) -> Hierarchy:
             f"A hierarchical attribute must have a hierarchy. Got none for the column {name!r}.",
             hint=f"pass hierarchies={{{name!r}: 'file.csv'}} (--hierarchy {name}=file.csv).",
         )
+    if not values.levels and _is_rule(given):
+        return Hierarchy.from_nested(["*"])  # there is nothing to build on
     if isinstance(given, dict) and set(given) == {"prefixes"}:
         hierarchy = Hierarchy.from_prefixes(values.levels, _numbers(given["prefixes"], name, falling=True) or None)
     elif isinstance(given, dict) and set(given) == {"widths"}:
@@ -310,6 +312,12 @@ def _hierarchy(plan: Plan, name: str, values: Codes) -> Hierarchy:
         hierarchy = Hierarchy.from_nested(given, name=f"the hierarchy of {name!r}")
     hierarchy.nodes_of([values.levels[code] for code in np.unique(values.codes[values.codes >= 0])], f"column {name!r}")
     return hierarchy
+
+
+def _is_rule(given: Any) -> bool:
+    """Return whether a hierarchy is built from the values of its column."""
+    names = given.partition(":")[:1] if isinstance(given, str) else tuple(given) if isinstance(given, dict) else ()
+    return names in (("prefixes",), ("widths",))
 
 
 def _numbers(given: Any, name: str, *, falling: bool = False) -> list[Any]:

@@ -1,0 +1,340 @@
+"""Random plans for random tables: roles, models, forms, methods and options, now and then wrong on purpose."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+from fuzz import markers, values
+from fuzz.case import Case, Column
+from fuzz.tables import KNOWN, ROW, SENSITIVE, Draft, duplicated, kind_of, number_of_rows
+
+# Methods that are slow, or that seldom apply.
+RARE = {"exact": 0.05, "auto": 1.0, "anytime": 1.0, "univariate": 0.5, "mu-approx": 0.5, "gsms": 0.5, "dba": 0.5}
+REPRESENTATIVES = {
+    "continuous": ("median", "trimmed-mean", "geometric-mean", "medoid", "interval", "suppression"),
+    "integer": ("median", "trimmed-mean", "medoid", "interval", "suppression"),
+    "date": ("median", "trimmed-mean", "medoid", "interval", "suppression"),
+    "datetime": ("median", "trimmed-mean", "medoid", "interval", "suppression"),
+    "ordinal": ("mode", "interval", "suppression"),
+    "nominal": ("set", "suppression"),
+    "boolean": ("set", "suppression"),
+    "hierarchical": ("ancestor", "mode", "suppression"),
+    "place": ("medoid", "suppression"),
+}
+FORMS = {"microaggregation": 12, "local-recoding": 4, "global-recoding": 3, "strongly-safe": 2}
+
+
+def random_case(seed: int) -> Case:
+    """Return the input of a seed."""
+    random = Random(seed)
+    n = number_of_rows(random)
+    draft = Draft(random, n)
+    plan = draft.plan
+    plan["k"] = random.choice((2, 2, 3, 3, 4, 5)) if n > 3 else 2
+    known = [draft.add(kind_of(random, KNOWN)) for _ in range(random.choice((1, 2, 2, 3, 3, 4)))]
+    if random.random() < 0.06:
+        known += _place(draft)
+    if random.random() < 0.35:
+        duplicated(random, known)
+    sensitive = [draft.add(kind_of(random, SENSITIVE)) for _ in range(random.choice((0, 0, 1, 1, 2)))]
+    _other_roles(draft)
+    _name_roles(draft, known, sensitive)
+    _forms(draft, known)
+    if sensitive:
+        _demands(draft, sensitive)
+    _method(draft)
+    _missing(draft, known, sensitive)
+    people = (
+        _population(draft, known) if plan.get("release", "")[-8:] == "recoding" and random.random() < 0.15 else None
+    )
+    if random.random() < 0.06:
+        wrong(random, plan, draft.columns)
+    random.shuffle(draft.columns)
+    metadata = {"key": markers.word(random)} if random.random() < 0.1 else {}
+    return Case(seed, draft.columns, plan, random_way(random), people, draft.files, metadata)
+
+
+def _place(draft: Draft) -> list[Column]:
+    random = draft.random
+    spread = random.choice((0.01, 1.0, 60.0))
+    south, west = random.uniform(-25, 25), random.uniform(-100, 100)
+    pair = []
+    for name, start in (("lat", south), ("lon", west)):
+        pair.append(Column(name, "float64", [round(start + random.uniform(0, spread), 4) for _ in range(draft.n)]))
+        pair[-1].kind = "place"
+    draft.columns += pair
+    draft.plan["places"] = [["lat", "lon"]]
+    return pair
+
+
+def _other_roles(draft: Draft) -> None:
+    """Add identifiers, units, strata, weights and columns that are passed on."""
+    random, plan, n = draft.random, draft.plan, draft.n
+    if random.random() < 0.9:
+        draft.columns.append(Column(ROW, "int64", list(range(1, n + 1)), None, ROW))
+        plan["other"] = [ROW]
+    if random.random() < 0.35:
+        text = random.random() < 0.5
+        names: list[Any] = [markers.word(random) if text else markers.number(random) for _ in range(n)]
+        draft.columns.append(Column("ident", "string" if text else "int64", names, None, "identifier"))
+        plan["identifiers"] = ["ident"]
+    if random.random() < 0.12:
+        pool = [markers.word(random) for _ in range(max(1, n // random.randint(1, 4)))]
+        draft.columns.append(Column("unit", "string", [random.choice(pool) for _ in range(n)], None, "unit"))
+        plan["unit"] = "unit"
+    if random.random() < 0.12:
+        column = draft.add(random.choice(("word", "boolean", "float", "integer")), "stratum")
+        for option in ("types", "digits"):
+            plan.get(option, {}).pop("stratum", None)
+        few = random.sample(column.values, k=min(3, n))
+        column.values = [random.choice(few) for _ in range(n)]
+        plan["stratum"] = ["stratum"]
+        plan["small_strata"] = random.choice(("error", "merge", "merge"))
+    if random.random() < 0.1:
+        weights = random.choice(
+            ([random.randint(1, 5) for _ in range(n)], [random.choice((0.0, 0.5, 1e-9, 1e9, 3.25)) for _ in range(n)])
+        )
+        draft.columns.append(Column("weight", "float64", [float(w) for w in weights], None, "weight"))
+        plan["weight"] = "weight"
+    if random.random() < 0.15:
+        column = draft.add(random.choice(("word", "awkward", "categories", "float", "moment", "extreme")), "extra")
+        for option in ("types", "digits"):
+            plan.get(option, {}).pop("extra", None)
+        plan["other"] = [*plan.get("other", ()), "extra"]
+    for option in ("types", "digits"):
+        if option in plan and not plan[option]:
+            del plan[option]
+
+
+def _name_roles(draft: Draft, known: list[Column], sensitive: list[Column]) -> None:
+    random, plan = draft.random, draft.plan
+    if sensitive:
+        plan["sensitive_attributes"] = [column.name for column in sensitive]
+    if random.random() < 0.9:
+        plan["quasi_identifiers"] = [column.name for column in known]
+    if sensitive and random.random() < 0.04 and "quasi_identifiers" in plan:
+        plan["quasi_identifiers"] = [*plan["quasi_identifiers"], sensitive[0].name]
+
+
+def _forms(draft: Draft, known: list[Column]) -> None:
+    random, plan = draft.random, draft.plan
+    form = random.choices(list(FORMS), list(FORMS.values()))[0]
+    if form != "microaggregation":
+        plan["release"] = form
+    if form == "strongly-safe":
+        for option in ("digits", "small_strata"):
+            plan.pop(option, None)
+        cells = {column.name: _cell(random, column) for column in known if column.kind != "place"}
+        plan["cells"] = {name: cell for name, cell in cells.items() if cell is not None}
+        return
+    if random.random() < 0.25:
+        kind = random.choice(list(REPRESENTATIVES))
+        plan["representatives"] = {kind: random.choice(REPRESENTATIVES[kind])}
+    if random.random() < 0.05:
+        plan["trim"] = random.choice((0.0, 0.1, 0.3, 0.49))
+    if random.random() < 0.08:
+        plan["importance"] = {known[0].name: random.choice((0.0, 0.5, 2, 100.0))}
+    if random.random() < 0.06:
+        plan["blocks"] = "each"
+    if random.random() < 0.03:
+        plan["coordinates"] = random.randint(1, 4)
+    if random.random() < 0.06:
+        plan["shuffle"] = True
+
+
+def _cell(random: Random, column: Column) -> Any:
+    if random.random() < 0.08:
+        return random.choice(("value", "*"))
+    if column.kind in ("integer", "float", "extreme", "decimal") or (
+        column.kind == "constant" and column.type != "string"
+    ):
+        return random.choice((10, 100, 25.5, 10**6, 0.1))
+    if column.kind in ("date", "moment"):
+        return random.choice(("month", "year", "year", 365, 7305))
+    if column.kind == "nothing" and column.type not in ("null", "string", "bool", "ordered"):
+        return 10
+    return random.choice((1, 2)) if column.kind in ("codes", "tree", "ladder") else None
+
+
+def _demands(draft: Draft, sensitive: list[Column]) -> None:
+    random, plan = draft.random, draft.plan
+    how = random.random()
+    if plan.get("release") == "strongly-safe" or how < 0.45:
+        for option in ("levels", "types", "hierarchies", "digits"):  # without demands, they may not be described
+            for column in sensitive:
+                if column.name not in plan.get("quasi_identifiers", ()):
+                    plan.get(option, {}).pop(column.name, None)
+            if option in plan and not plan[option]:
+                del plan[option]
+        return
+    if how < 0.6:
+        plan["l"] = random.choice((2, 2, 2, 3))
+    elif how < 0.75:
+        plan["t"] = random.choice((0.3, 0.5, 0.5, 0.8))
+    else:
+        names = random.sample([column.name for column in sensitive], k=1)
+        plan["models"] = {name: [_model(random, draft.n) for _ in range(random.choice((1, 1, 2)))] for name in names}
+    if random.random() < 0.3:
+        plan["enforcement"] = random.choice(("best", "repair", "growth", "merge", "k-first", "t-first", "mondrian"))
+    for column in sensitive:
+        plan.get("digits", {}).pop(column.name, None)
+    if "digits" in plan and not plan["digits"]:
+        del plan["digits"]
+
+
+def _model(random: Random, n: int) -> str:
+    ground = random.choice(("", "", "", " ground=equal", " ground=ordered", " ground=numeric"))
+    return random.choice(
+        (
+            f"k-anonymity k={random.randint(2, 6)}",
+            f"distinct-diversity l={random.randint(2, 3)}",
+            f"entropy-diversity l={random.choice((1.2, 1.5, 2))}",
+            f"recursive-diversity c={random.choice((1, 2, 3, 5))} l={random.choice((2, 2, 3))}",
+            f"p-sensitive p={random.randint(2, 3)}",
+            f"alpha alpha={random.choice((0.5, 0.7, 0.9))}",
+            f"t-closeness t={random.choice((0.3, 0.5, 0.8))}{ground}",
+            f"n-t-closeness n={random.choice((2, n // 3 + 1, n))} t={random.choice((0.2, 0.5))}{ground}",
+            f"delta-disclosure delta={random.choice((1, 2, 3))}",
+            f"beta-likeness beta={random.choice((1, 2, 5))}",
+            f"enhanced-beta-likeness beta={random.choice((1, 2, 5))}",
+        )
+    )
+
+
+def _method(draft: Draft) -> None:
+    random, plan = draft.random, draft.plan
+    if plan.get("release") == "strongly-safe":
+        return
+    plan["bound"] = random.choice(("none",) * 9 + ("quick",))
+    plan["n_jobs"] = 1
+    plan["method"] = "mdav"
+    if random.random() < 0.55:
+        plan["method"] = _any_method(random)
+    if plan["method"] == "auto":
+        return
+    if plan["method"] == "anytime":
+        plan["options"] = {"max_steps": random.randint(0, 60)}
+    if random.random() < 0.08:
+        plan["refine"] = random.choice(("tfrp2", "decompose-shrink", "ona-rounds"))
+    if random.random() < 0.2 or plan["method"] in ("anytime", "lmas", "ona"):
+        plan["random_state"] = random.randrange(5)
+
+
+def _any_method(random: Random) -> str:
+    import shoal
+
+    names = ["auto", *(method.name for method in shoal.methods())]
+    return random.choices(names, [RARE.get(name, 2.0) for name in names])[0]
+
+
+def _missing(draft: Draft, known: list[Column], sensitive: list[Column]) -> None:
+    random, plan = draft.random, draft.plan
+    if sensitive and random.random() < 0.02:
+        some = [
+            v for column in sensitive for v in column.values if isinstance(v, str | int) and not isinstance(v, bool)
+        ]
+        plan["missing_values"] = [random.choice(some)] if some else []
+        return
+    if random.random() < 0.2:
+        plan["missing"] = random.choice(("drop", "drop", "error"))
+    if random.random() < 0.12:
+        column = random.choice(known)
+        marker = {"string": markers.word(random), "int64": -999, "float64": -999.0}.get(column.type)
+        if marker is None or column.kind in ("codes", "ladder"):
+            return
+        column.values = [marker if random.random() < 0.3 else value for value in column.values]
+        plan["missing_values"] = [marker] if random.random() < 0.5 else {column.name: [marker]}
+
+
+def _population(draft: Draft, known: list[Column]) -> list[Column]:
+    random, plan = draft.random, draft.plan
+    more = random.randint(0, 3 * draft.n)
+    rows = [*range(draft.n), *(random.randrange(draft.n) for _ in range(more))]
+    random.shuffle(rows)
+    people = [Column(c.name, c.type, [c.values[row] for row in rows], c.categories, c.kind) for c in known]
+    plan.pop("stratum", None)
+    plan.pop("small_strata", None)
+    plan.pop("blocks", None)
+    if random.random() < 0.6:
+        plan["k_map"] = random.choice((2, 3, 5))
+    else:
+        plan["presence"] = random.choice(([0, 0.5], [0, 0.9], [0.1, 0.8], [0, 1], [0.2, 1]))
+    return people
+
+
+def random_way(random: Random) -> dict[str, Any]:
+    """Return how the table goes in and out."""
+    how = random.random()
+    documents = {"report": random.random() < 0.05, "certificate": random.random() < 0.1}
+    if how < 0.93:
+        frame = random.choice(("arrow",) * 8 + ("pandas", "polars"))
+        way: dict[str, Any] = {"frame": frame, **documents, "twice": random.random() < 0.02}
+        if frame == "arrow" and random.random() < 0.1:
+            way["cut"] = random.randint(0, 9)
+        if frame == "pandas":
+            way["arrow_types"] = random.random() < 0.3
+        return way
+    formats = ("csv", "csv", "csv", "parquet", "arrow", "excel", "sqlite", "duckdb", "stata", "spss")
+    came = random.choice(formats)
+    return {
+        "frame": "file",
+        "input": came,
+        "output": came if random.random() < 0.6 else random.choice(formats),
+        "cli": random.choice(("", "", "", "job", "options")),
+        "dialect": {
+            "delimiter": random.choice((",", ",", ";", "\t", "|")),
+            "encoding": random.choice(("utf-8", "utf-8", "utf-8-sig", "utf-16")),
+            "newline": random.choice(("\n", "\n", "\r\n")),
+            "all_quoted": random.random() < 0.2,
+        },
+        "folder": markers.path(random),
+        "report": random.random() < 0.15,
+        "certificate": True,
+    }
+
+
+def wrong(random: Random, plan: dict[str, Any], columns: list[Column]) -> None:
+    """Make a mistake in a plan, in place."""
+    name = random.choice(columns).name
+    options: list[dict[str, Any]] = [
+        {"k": random.choice((0, 1, -3, 2.5, "many", None, True, 10**6))},
+        {"quasi_identifers": [name]},
+        {"quasi_identifiers": ["nobody"]},
+        {"quasi_identifiers": [], "stratum": []},
+        {"method": random.choice(("mdv", "", 3, "MDAV"))},
+        {"options": {"gamma": random.choice((-1, "x", None, float("nan")))}},
+        {"refine": "tfrp3"},
+        {"l": random.choice((1, 0, 100, 2.5, "two")), "sensitive_attributes": [name]},
+        {"t": random.choice((-0.1, 2, float("nan"), "x"))},
+        {
+            "models": {
+                name: random.choice(("", "alpha", "alpha alpha=2", "nothing x=1", "alpha alpha=x", "t-closeness"))
+            }
+        },
+        {"representatives": {name: "average"}},
+        {"types": {name: random.choice(("number", "date", "boolean", "place", "ordinal", "hierarchical", "integer"))}},
+        {"levels": {name: random.choice(([], ["a", "a"], [markers.word(random)], "abc", [True]))}},
+        {"hierarchies": {name: random.choice(([], {}, "nowhere.csv", {"a": ["a"]}, [["a"], "a"], "widths:x", 3))}},
+        {"missing_values": random.choice(([None], {"nobody": [1]}, [True], [[1]]))},
+        {"cells": {name: random.choice((0, -1, "day", 10))}},
+        {"digits": {name: random.choice((-1, 99, 1))}},
+        {"formats": {name: random.choice(("%Q", "", "%Y", "%d.%m.%Y"))}},
+        {"places": [[name, name]]},
+        {"blocks": random.choice(([[name]], [], "some", [["nobody"]]))},
+        {"weight": name},
+        {"unit": name},
+        {"stratum": [name]},
+        {"presence": [0.5, 0.1]},
+        {"k_map": 3},
+        {"trim": 0.7},
+        {"coordinates": 0},
+        {"random_state": -1},
+        {"n_jobs": random.choice((0, -5, 1.5))},
+        {"time_limit": random.choice((0, -1))},
+        {"identifiers": [column.name for column in columns]},
+        {"other": [column.name for column in columns]},
+    ]
+    plan.update(random.choice(options))
+    if random.random() < 0.3:
+        plan["importance"] = {name: random.choice(values.EXTREMES)}

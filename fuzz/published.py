@@ -1,0 +1,230 @@
+"""What groups publish, checked against the original values of their members with exact fractions."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from fuzz.case import Case, Column
+from fuzz.trees import plain_paths, text_of
+from fuzz.values import PER_SECOND
+
+Number = Fraction
+MEANS = ("mean", "trimmed-mean", "geometric-mean")
+
+
+def is_missing(value: Any, markers: list[Any]) -> bool:
+    """Return whether a value of a quasi-identifier is missing, or declared to be."""
+    if value is None or value != value:
+        return True
+    return any(value == marker or (isinstance(value, str) and value.strip() == str(marker)) for marker in markers)
+
+
+def markers_of(case: Case, name: str) -> list[Any]:
+    """Return the values that the plan declares to be missing in a column."""
+    given = case.plan.get("missing_values", ())
+    return list(given.get(name, ()) if isinstance(given, dict) else given)
+
+
+def days_of_moments(column: Column, kind: str) -> bool:
+    """Return whether moments are declared to be dates, so that the time of the day, and the zone, are cut off."""
+    return (
+        kind == "date" and column.type.startswith("timestamp") and (", tz=" in column.type or not _at_midnight(column))
+    )
+
+
+def _at_midnight(column: Column) -> bool:
+    day = 86400 * PER_SECOND[column.type[10:-1]]
+    return all(value is None or value % day == 0 for value in column.values)
+
+
+def number_of(column: Column) -> Callable[[Any], Number]:
+    """Return the function that turns a value of a column into a number: days of dates, units of moments."""
+    if column.type == "date32":
+        return lambda v: Fraction((date.fromisoformat(str(v)) - date(1970, 1, 1)).days)
+    if column.type.startswith("decimal"):
+        return lambda v: Fraction(Decimal(str(v)))
+    return Fraction
+
+
+def check(case: Case, column: Column, kind: str, how: str, groups: list[list[int]], published: list[Any]) -> str | None:
+    """Return what is wrong with the published values of a column, or None.
+
+    Parameters
+    ----------
+    groups : rows of the original table in each group
+    published : the value that each group publishes, as Arrow tells it
+    """
+    markers = markers_of(case, column.name)
+    if days_of_moments(column, kind):
+        return None
+    for rows, value in zip(groups, published, strict=True):
+        members = [column.values[row] for row in rows]
+        present = [(v, row) for v, row in zip(members, rows, strict=True) if not is_missing(v, markers)]
+        wrong = _one(case, column, kind, how, present, len(rows), value)
+        if wrong:
+            return f"{how} of {kind} ({column.type}, {column.kind}): {wrong}"
+    return None
+
+
+def _one(
+    case: Case, column: Column, kind: str, how: str, present: list[tuple[Any, int]], size: int, value: Any
+) -> str | None:
+    if how == "suppression":
+        return None if value == "*" else "not suppressed"
+    if 2 * len(present) <= size:
+        return None if value is None or value != value else "not missing, but half of the members are"
+    if value is None:
+        return "missing, but most members are not"
+    weights = (
+        [Fraction(case.column(case.plan["weight"]).values[row]) for _, row in present]
+        if "weight" in case.plan
+        else None
+    )
+    values = [v for v, _ in present]
+    if how in ("mode", "leaf", "medoid") or (how == "median" and kind == "ordinal"):
+        return _of_members(column, how, values, value, weights)
+    if how in ("set", "ancestor"):
+        return _of_words(case, column, how, values, value)
+    if kind == "ordinal":
+        return _levels(case, column, values, str(value))
+    number = number_of(column)
+    numbers = [number(v) for v in values]
+    if how == "interval":
+        return _interval(column, kind, numbers, str(value), 2 * _step(case, column, kind))
+    return _middle(case, column, kind, how, numbers, number(value), weights)
+
+
+def _of_members(column: Column, how: str, values: list[Any], value: Any, weights: list[Fraction] | None) -> str | None:
+    same = [v for v in values if _like(column, v) == _like(column, value)]
+    if not same:
+        return "a value that no member has"
+    if how == "mode" and weights is None:
+        counts = Counter(_like(column, v) for v in values)
+        return None if counts[_like(column, value)] == max(counts.values()) else "not the most frequent"
+    return None
+
+
+def _like(column: Column, value: Any) -> Any:
+    if column.type in ("float32", "float64"):
+        return float(value) + 0.0
+    return str(value) if column.type in ("date32", "decimal128(12, 2)") else value
+
+
+def _of_words(case: Case, column: Column, how: str, values: list[Any], value: Any) -> str | None:
+    words = sorted({text_of(v) for v in values})
+    if len(words) == 1:
+        return None if value == words[0] or text_of(value) == words[0] else "not the only value"
+    if how == "set":
+        return None if str(value) == "{" + ", ".join(words) + "}" else "not the set of the members"
+    paths = plain_paths(case.plan["hierarchies"][column.name], column.values, case.files)
+    if paths is None or any(word not in paths for word in words):
+        return None
+    chains = [[word, *paths[word]] for word in words]
+    shared = [node for node in chains[0] if all(node in chain for chain in chains)]
+    return None if value == shared[0] else "not the closest common ancestor"
+
+
+def _levels(case: Case, column: Column, values: list[Any], value: str) -> str | None:
+    levels = case.plan.get("levels", {}).get(column.name) or column.categories
+    if levels is None:
+        levels = sorted({v for v in column.values if not is_missing(v, [])})
+    texts = [text_of(level) for level in levels]
+    places = [texts.index(text_of(v)) for v in values]
+    low, high = texts[min(places)], texts[max(places)]
+    return None if value == (low if low == high else f"[{low}, {high}]") else "not from the lowest to the highest level"
+
+
+def _interval(column: Column, kind: str, numbers: list[Number], value: str, step: Number) -> str | None:
+    low, high = min(numbers), max(numbers)
+    ends = value[1:-1].split(", ") if value.startswith("[") and value.endswith("]") else [value, value]
+    if len(ends) != 2:
+        return "not two ends"
+    read = [end_of(column, kind, end) for end in ends]
+    slack = _rounding(column, numbers)
+    if kind == "datetime" and column.type.startswith("timestamp[ns"):
+        slack += 1000
+    step = step if kind == "continuous" else Fraction(0)
+    if read[0] - slack > low or read[1] + slack < high:
+        return "the range does not contain its members"
+    close = max(abs(read[0] - low), abs(read[1] - high)) <= slack + step
+    return None if close else "the range is too wide"
+
+
+def end_of(column: Column, kind: str, text: str) -> Number:
+    """Return an end of a published interval as a number, in the units of its column."""
+    if kind == "date" and column.type.startswith("timestamp"):
+        unit = column.type[10:-1].partition(",")[0]
+        return Fraction((date.fromisoformat(text) - date(1970, 1, 1)).days * 86400 * PER_SECOND[unit])
+    if kind == "date":
+        return Fraction((date.fromisoformat(text) - date(1970, 1, 1)).days)
+    if kind == "datetime":
+        unit = column.type[10:-1].partition(",")[0]
+        moment = datetime.fromisoformat(text.removesuffix(" UTC"))
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        since = moment - datetime(1970, 1, 1, tzinfo=UTC)
+        micro = (since.days * 86400 + since.seconds) * 10**6 + since.microseconds
+        return Fraction(micro * PER_SECOND[unit], 10**6)
+    return Fraction(float(text)) if column.type.startswith("float") else Fraction(Decimal(text))
+
+
+def _rounding(column: Column, numbers: list[Number]) -> Number:
+    """Return how far a number may be off because of the precision of its column."""
+    largest = max(abs(number) for number in numbers)
+    relative = Fraction(1, 10**5) if column.type == "float32" else Fraction(1, 10**12)
+    return largest * relative + Fraction(5e-324)
+
+
+def _middle(
+    case: Case,
+    column: Column,
+    kind: str,
+    how: str,
+    numbers: list[Number],
+    value: Number,
+    weights: list[Fraction] | None,
+) -> str | None:
+    slack = _rounding(column, numbers) + _step(case, column, kind)
+    low, high = min(numbers), max(numbers)
+    if not low - slack <= value <= high + slack:
+        return "outside of its members"
+    if weights is not None or how == "geometric-mean":
+        return None
+    ranked = sorted(numbers)
+    if how == "median":
+        wanted = ranked[(len(ranked) - 1) // 2]
+        if kind == "continuous":
+            wanted = (wanted + ranked[len(ranked) // 2]) / 2
+    else:
+        if how == "trimmed-mean":
+            cut = min(math.floor(case.plan.get("trim", 0.2) * len(ranked) + 1e-9), (len(ranked) - 1) // 2)
+            ranked = ranked[cut : len(ranked) - cut]
+        wanted = sum(ranked, Fraction(0)) / len(ranked)
+    return (
+        None
+        if abs(value - wanted) <= slack
+        else f"off by {float(abs(value - wanted) / slack):.3g} of what rounding allows"
+    )
+
+
+def _step(case: Case, column: Column, kind: str) -> Number:
+    """Return half of the last place that is published."""
+    if kind in ("integer", "date") or (kind == "datetime" and not column.type.startswith("timestamp[ns")):
+        unit = column.type[10:-1].partition(",")[0]
+        day = 86400 * PER_SECOND[unit] if kind == "date" and column.type.startswith("timestamp") else 1
+        return Fraction(day, 2)
+    if kind == "datetime":
+        return Fraction(1000)
+    digits = case.plan.get("digits", {}).get(column.name)
+    if column.type.startswith("decimal"):
+        digits = 2 if digits is None else min(2, digits)
+    if digits is None:
+        present = [float(v) for v in column.values if v is not None and math.isfinite(float(v))]
+        places = (d for d in range(7) if all(abs(round(v, d) - v) <= 1e-12 * abs(v) for v in present))
+        digits = next(places, None)
+    return Fraction(0) if digits is None else Fraction(1, 2 * 10**digits)

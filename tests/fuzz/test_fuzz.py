@@ -1,0 +1,385 @@
+"""The fuzzer: a short slice of it, and that its checks find what is wrong."""
+
+import csv
+import io
+import json
+import math
+import time
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from fuzz.case import Case, Column
+from fuzz.counts import Counts
+from fuzz.plans import random_case
+from fuzz.running import Outcome, run
+from fuzz.shrinking import shrunk, signature
+from fuzz.workers import Budget, Run, examined
+
+import shoal
+from fuzz import cells, checks, files, losses, models, people, trees
+
+SLICE = range(7_000, 7_300)
+# Findings that are expected, by their first words.
+EXPECTED = (
+    *("marker in certificate", "marker in report", "marker in metadata", "marker in categories"),
+    *("path in certificate", "path in report", "RuntimeWarning at relations.py", "ArrowNotImplementedError"),
+)
+MARKER = "ZQXabcdef"
+
+
+# --- the slice ---
+
+
+def test_a_slice_of_random_inputs():
+    counts, wrong = Counts(), {}
+    for seed in SLICE:
+        case = random_case(seed)
+        kind, found = examined(case)
+        counts.add(case, kind)
+        found = [one for one in found if not one.startswith(EXPECTED)]
+        if found:
+            wrong[seed] = found
+    assert not wrong
+    assert counts.outcomes["released"] > counts.total / 2
+    assert len(counts.inputs) > 100
+
+
+def test_inputs_depend_on_their_seed_only_and_go_to_json_and_back():
+    for seed in (1, 2, 3):
+        text = random_case(seed).to_json()
+        assert random_case(seed).to_json() == text
+        assert Case.from_json(text).to_json() == text
+    assert random_case(1).to_json() != random_case(2).to_json()
+
+
+# --- what is wrong is found ---
+
+
+def people_case(**plan):
+    columns = [
+        Column("row", "int64", [1, 2, 3, 4, 5, 6], None, "row"),
+        Column("age", "int64", [20, 21, 22, 60, 61, 65], None, "integer"),
+        Column("town", "string", ["a", "b", "a", "c", "c", "d"], None, "word"),
+        Column("ill", "string", ["flu", "cold", "flu", "flu", "cold", "none"], None, "word"),
+        Column("name", "string", [f"ZQXaaaaa{letter}" for letter in "abcdef"], None, "identifier"),
+    ]
+    given = {
+        **{"k": 3, "quasi_identifiers": ["age", "town"], "sensitive_attributes": ["ill"], "other": ["row"]},
+        **{"identifiers": ["name"], "method": "mdav", "l": 2},
+        **plan,
+    }
+    return Case(0, columns, given, {"frame": "arrow", "report": True, "certificate": False})
+
+
+@pytest.fixture(scope="module")
+def released():
+    case = people_case()
+    return case, run(case, Path())
+
+
+def tampered(released, **columns):
+    case, outcome = released
+    return checks.check(case, replace(outcome, table={**outcome.table, **columns}))
+
+
+def test_a_release_passes(released):
+    case, outcome = released
+    assert outcome.kind == "released"
+    assert checks.check(case, outcome) == []
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        ({"age": [21, 21, 20, 62, 62, 62]}, "k: 2 rows are alike, not 3"),
+        ({"age": [21, 21, 21.0, 62, 62, 62]}, "k: 2 rows are alike, not 3"),
+        ({"age": [21, 21, "21", 62, 62, 62]}, "k: 2 rows are alike, not 3"),
+        ({"age": [None, None, float("nan"), 62, 62, 62]}, "k: 2 rows are alike, not 3"),
+        ({"row": [2, 1, 3, 4, 5, 6]}, "rows: not in their order"),
+        ({"row": [1, 1, 3, 4, 5, 6]}, "rows: not in their order"),
+        ({"ill": ["flu", "cold", "flu", "flu", "cold", "cold"]}, "untouched: word (string) has changed"),
+        ({"ill": ["flu", "Flu ", "flu", "flu", "cold", "none"]}, "model distinct-diversity: distinct-diversity l=2"),
+        ({"age": [22, 22, 22, 62, 62, 62]}, "published: mean of integer (int64, integer): off by"),
+        ({"town": ["e", "e", "e", "c", "c", "c"]}, "published: mode of nominal (string, word): a value that no member"),
+        ({"town": ["b", "b", "b", "c", "c", "c"]}, "published: mode of nominal (string, word): not the most frequent"),
+        ({"name": [""] * 6}, "columns: not those that are to be published"),
+        ({"town": ["ZQXaaaaaa"] * 6}, "marker in table: ZQXaaaaaa (values of identifier)"),
+    ],
+)
+def test_a_table_that_was_tampered_with_is_found(released, columns, words):
+    assert any(found.startswith(words) for found in tampered(released, **columns))
+
+
+@pytest.mark.parametrize("where", [*checks.SILENT, *checks.DOCUMENTS])
+def test_markers_are_found_in_every_text(released, where):
+    case, outcome = released
+    changed = replace(outcome, texts={**outcome.texts, where: f"x{MARKER}y."})
+    assert f"marker in {where}: {MARKER} (nowhere)" in checks.check(case, changed)
+
+
+@pytest.mark.parametrize("where", checks.DOCUMENTS)
+def test_documents_may_name_what_is_published(released, where):
+    case, outcome = released
+    case = replace(case, plan={**case.plan, "l": None})
+    case.columns[3].values[0] = MARKER
+    table = {**outcome.table, "ill": [MARKER, *outcome.table["ill"][1:]]}
+    changed = replace(outcome, table=table, texts={**outcome.texts, where: MARKER})
+    assert checks.check(case, changed) == []
+    case.columns[3].values[0] = "flu"
+
+
+def test_fewer_units_than_k_are_found():
+    case = people_case()
+    outcome = run(case, Path())
+    case.columns.append(Column("unit", "string", ["u", "u ", "v", "w", "x", "y"], None, "unit"))
+    case.plan["unit"] = "unit"
+    assert checks.check(case, outcome) == ["units: 2 are alike, not 3"]
+
+
+def test_other_errors_warnings_and_words_are_found(released):
+    case, _ = released
+    assert checks.check(case, Outcome("failed", faults=["KeyError at x.py"])) == ["KeyError at x.py"]
+    for words in (
+        "It must have a full stop",
+        "None of the words. And no hint.",
+        "It must be one line.\nGot two.",
+        "A table at <pyarrow.lib.Table object at 0x7f00aa11>.",
+    ):
+        assert checks.check(case, Outcome("refused", texts={"error": words}))[0].startswith("shape of error")
+    assert checks.check(case, Outcome("refused", texts={"error": "k must be 2. Got 1. Hint: use 2."})) == []
+
+
+def test_a_wrong_loss_and_a_wrong_k_are_found(released):
+    case, outcome = released
+
+    class Wrong:
+        def __init__(self, **other):
+            self.other = other
+
+        def __getattr__(self, name):
+            return self.other[name] if name in self.other else getattr(outcome.release, name)
+
+    wrong = replace(outcome, release=Wrong(loss=0.5 * outcome.release.loss))
+    assert checks.check(case, wrong)[0].startswith("loss: ")
+    assert checks.check(case, replace(outcome, certificate={"k": {"held": 4}})) == ["claim of k: 4, counted 3"]
+
+
+# --- plain definitions, by hand ---
+
+
+GROUP, WHOLE = Counter({"a": 2, "b": 1, None: 1}), Counter({"a": 2, "b": 2, None: 4})
+LINE = models.Ground({"a": 0.0, "b": 1.0})
+
+
+@pytest.mark.parametrize(
+    ("text", "short"),
+    [
+        ("k-anonymity k=4", None),
+        ("k-anonymity k=5", 4),
+        ("distinct-diversity l=3", 2),
+        ("p-sensitive p=2", None),
+        ("entropy-diversity l=2", 3 / 2 ** (2 / 3)),
+        ("recursive-diversity c=2 l=2", 2),
+        ("recursive-diversity c=2.1 l=2", None),
+        ("alpha alpha=0.6", 2 / 3),
+        ("t-closeness t=0.2 ground=equal", 0.25),
+        ("t-closeness t=0.25 ground=equal", None),
+        ("t-closeness t=0.3", 1 / 3),
+        ("n-t-closeness n=4 t=0.1", None),  # the group itself has 4 records
+        ("n-t-closeness n=5 t=0.3", 1 / 3),
+        ("delta-disclosure delta=0.5", math.log(2)),
+        ("beta-likeness beta=0.5", 1),
+        ("enhanced-beta-likeness beta=5", None),
+        ("enhanced-beta-likeness beta=0.5", 2),
+    ],
+)
+def test_models_by_hand(text, short):
+    found = models.falls_short(text, [GROUP], WHOLE, {"auto": LINE, "equal": models.Ground()})
+    assert found == (None if short is None else f"{short:.9g}")
+
+
+def test_distances_in_a_tree_by_hand():
+    paths = {"x": ["A", "*"], "y": ["A", "*"], "z": ["B", "*"], "A": ["*"], "B": ["*"], "*": []}
+    far = models.distance(Counter({"x": 1}), Counter({"x": 1, "y": 1, "z": 2}), models.tree(paths))
+    assert far == pytest.approx(0.25 * 0.5 + 0.5 * 1)
+
+
+@pytest.mark.parametrize(
+    ("values", "read"),
+    [
+        (["flu", "Flu", " flu", "fl\u200bu", "flu\u00a0"], "flu"),
+        (["\u00e9", "e\u0301", "\u00c9"], "\u00e9"),
+        (["1", "01", "1.0", 1, 1.0, " 1"], 1),
+        (["", " ", None, float("nan"), "\u200b"], None),
+    ],
+)
+def test_values_that_a_person_reads_as_one(values, read):
+    assert {models.read_as(value) for value in values} == {read}
+
+
+def test_the_loss_by_hand():
+    case = people_case()
+    age, town = case.column("age"), case.column("town")
+    groups = [[0, 1, 2], [3, 4, 5]]
+    # Ages: 2 + 14 of 2613.5; towns: 4/3 of 4/3 + 4/3 + .., each relative to its own sum over the table.
+    mean = sum(age.values) / 6
+    ages = (2 + 14) / sum((x - mean) ** 2 for x in age.values)
+    towns = 2 * (3 - (4 + 1) / 3) / (6 - (4 + 1 + 4 + 1) / 6)
+    both = losses.plain_loss(case, [(age, "integer", 1.0), (town, "nominal", 1.0)], groups)
+    assert both == pytest.approx((ages + towns) / 2)
+    age.values[0] = None
+    one = losses.plain_loss(case, [(age, "integer", 1.0)], groups)
+    mean = sum(age.values[1:]) / 5
+    unit = 5 / sum((x - mean) ** 2 for x in age.values[1:])
+    x, y = ((value - mean) * math.sqrt(unit) for value in age.values[1:3])
+    first = x * x + y * y - (x + y) ** 2 / 3 + (1 - 1 / 3)
+    assert one == pytest.approx((first + 14 * unit) / (5 + 1 - 1 / 6))
+
+
+@pytest.mark.parametrize(
+    ("plan", "others", "short"),
+    [
+        ({"k_map": 2}, [], None),
+        ({"k_map": 3}, [], "k-map: 2 people match"),
+        ({"k_map": 3}, [2, 7], None),
+        ({"k_map": 3}, [None, 7], "k-map: 2 people match"),  # less than half of two members can have no value
+        ({"presence": [0, 0.9]}, [], "delta-presence: 2 of 2"),
+        ({"presence": [0, 0.7]}, [1, 8], None),
+        ({"presence": [0.1, 1]}, [4], "delta-presence: a person of the population matches nothing"),
+        ({"presence": [0.5, 1]}, [1, 1, 1], "delta-presence: 2 of 5"),
+    ],
+)
+def test_matches_in_a_population_by_hand(plan, others, short):
+    columns = [Column("age", "int64", [1, 2, 7, 8], None, "integer")]
+    case = Case(0, columns, plan, {"frame": "arrow"}, [Column("age", "int64", [1, 2, 7, 8, *others])])
+    rows = [("[1, 2]",), ("[1, 2]",), ("[7, 8]",), ("[7, 8]",)]
+    found = people.falls_short(case, {"age": "integer"}, rows, ["age"])
+    assert found is None if short is None else found.startswith(short)
+
+
+def test_half_of_a_group_may_have_a_value_where_it_publishes_none():
+    columns = [Column("age", "int64", [None, None, None, 8], None, "integer")]
+    case = Case(0, columns, {"k_map": 5}, {"frame": "arrow"}, [Column("age", "int64", [None, None, None, 7, 8, 9])])
+    assert people.falls_short(case, {"age": "integer"}, [(None,)] * 4, ["age"]) is None
+    case.plan["k_map"] = 6
+    assert people.falls_short(case, {"age": "integer"}, [(None,)] * 4, ["age"]) == "k-map: 5 people match"
+
+
+def test_cells_by_hand():
+    columns = [Column("x", "float64", [0.3, 0.29, 0.1, 5.0], None, "float")]
+    plan = {"k": 2, "release": "strongly-safe", "cells": {"x": 0.1}}
+    case = Case(0, columns, plan, {"frame": "arrow"})
+    assert cells.wrong(case, {"x": "continuous"}, [0, 1], {"x": ["[0.2, 0.3)"] * 2}) == (
+        "a number of float lies outside of its cell"
+    )
+    plan["cells"] = {"x": 1}
+    good = {"x": ["[0, 1)"] * 3}
+    assert cells.wrong(case, {"x": "continuous"}, [0, 1, 2], good) is None
+    assert cells.wrong(case, {"x": "continuous"}, [0, 1], {"x": ["[0, 1)"] * 2}) == "2 records are published, not 3"
+
+
+# --- hierarchies and files ---
+
+
+def test_plain_ancestors_are_those_of_shoal():
+    given = [
+        ["x", "y"],
+        {"A": ["x", "y"], "B": {"C": ["z"]}},
+        {"build": "rows", "rows": [["x", "A", "*"], ["y", "B", "*"]]},
+    ]
+    for one in given:
+        paths = trees.plain_paths(one, [], {})
+        tree = trees.built(one, [], "")
+        tree = tree if hasattr(tree, "ancestors") else shoal.Hierarchy.from_nested(tree)
+        assert paths is not None
+        assert all(list(tree.ancestors(leaf)) == paths[leaf] for leaf in tree.leaves)
+    codes = ["123", "124", "133"]
+    assert trees.plain_paths("prefixes", codes, {})["124"] == list(
+        shoal.Hierarchy.from_prefixes(codes).ancestors("124")
+    )
+    ladder = shoal.Hierarchy.intervals(["7", "23"], [5, 10])
+    assert trees.plain_paths("widths:5,10", [7, 23], {})["23"] == list(ladder.ancestors("23"))
+
+
+@pytest.mark.parametrize("text", ['a,b\n1,\n"x ""y""",2\n', 'a;b\r\n"";""\r\n;z\r\n', "a\n1\n2", 'a,b\n"1\n2",\n'])
+def test_csv_is_read_like_the_csv_module_does_but_for_nulls(text):
+    delimiter = ";" if ";" in text else ","
+    wanted = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
+    rows = files.csv_rows(text, delimiter)
+    assert [[field or "" for field in row] for row in rows] == wanted
+    assert ("" in [field for row in rows for field in row]) == ('""' in text and '"""' not in text)
+
+
+@pytest.mark.parametrize("format", files.SUFFIXES)
+def test_files_are_written_and_read_by_other_libraries(format, tmp_path):
+    columns = [Column("a", "int64", [1, 2, 3]), Column("b", "string", ["x", "y z", "ü"])]
+    dialect = {"delimiter": ";", "encoding": "utf-8", "newline": "\n", "all_quoted": False}
+    path = tmp_path / f"people{files.SUFFIXES[format]}"
+    files.write(columns, path, format, dialect, {})
+    found = files.read(path, format, dialect)
+    assert [int(float(value)) for value in found["a"]] == [1, 2, 3]
+    assert found["b"] == ["x", "y z", "ü"]
+
+
+# --- findings ---
+
+
+def test_findings_of_one_cause_have_one_signature():
+    one = "marker in log: ZQXabcdef (values of word), 3 of 0.25"
+    assert signature(one) == signature(one.replace("abcdef", "ghijkl").replace("3", "17"))
+    assert signature(one) != signature(one.replace("log", "report"))
+
+
+def test_inputs_are_shrunk(monkeypatch):
+    case = random_case(7_001)
+    name = case.names[0]
+
+    def wrong(one):
+        return "released", ["wrong: 3"] if name in one.names and one.rows >= 2 else []
+
+    monkeypatch.setattr("fuzz.shrinking.findings", wrong)
+    small = shrunk(case, signature("wrong: 4"))
+    assert (small.names, small.rows, small.plan) == ([name], 2, {})
+
+
+def test_rows_are_numbered_anew_when_some_are_left_out(monkeypatch):
+    monkeypatch.setattr("fuzz.shrinking.findings", lambda one: ("released", ["wrong"] if 65 in ages(one) else []))
+
+    def ages(one):
+        return one.column("age").values if "age" in one.names and "row" in one.names else []
+
+    small = shrunk(people_case(), "wrong")
+    assert (small.column("age").values, small.column("row").values) == ([65], [1])
+
+
+def test_a_run_counts_its_inputs_and_keeps_what_it_finds(tmp_path):
+    run = Run(Budget(7_000, 1, float("inf"), 6, ("",)), tmp_path)
+    counts = run.carry_out()
+    assert counts.total == 6
+    assert counts.findings == Counter()
+    assert list(tmp_path.iterdir()) == []
+
+
+class Stuck:
+    exitcode = -9
+    killed = False
+
+    def is_alive(self):
+        return not self.killed
+
+    def kill(self):
+        self.killed = True
+
+    def join(self):
+        pass
+
+
+def test_a_hang_is_a_finding(tmp_path):
+    run, process = Run(Budget(7_000, 1, 0.0, None), tmp_path), Stuck()
+    assert run._watched(process, [7_000, int(time.monotonic()) - 1000], 0) is None
+    assert process.killed
+    (path,) = tmp_path.iterdir()
+    assert json.loads(path.read_text())["findings"] == ["hang: more than 120 seconds"]
+    assert Case.from_json(path.read_text()).to_json() == random_case(7_000).to_json()
