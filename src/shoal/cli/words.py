@@ -38,5 +38,7 @@ def in_words_of_the_command_line(message: str) -> str:
     message = re.sub(r"(--qi|--force) \(\1[^)]*\)", r"\1", message)
     message = re.sub(r"\bpass force \(--force\)", "add --force", message)
     message = message.replace("The 'source'", "The input").replace("The 'output'", "The output")
+    message = message.replace("pass header=False", "pass --no-header").replace("pass header=True", "pass --header")
+    message = message.replace("pass quote=''", "pass --quote none")
     message = message.replace("or pass format='csv'", "or pass --from csv (--to csv for the output)")
     return message.replace("shoal.methods() lists", "'shoal methods' lists").replace("; see shoal.Plan.", ".")
