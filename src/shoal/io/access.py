@@ -20,6 +20,7 @@ from shoal.io.formats import FORMATS, Format, Place, locate
 from shoal.io.published import sending
 from shoal.io.source import Reading, Source, Writing, Written
 from shoal.progress import Progress, part, throttled
+from shoal.tables.traces import plain
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -137,6 +138,7 @@ def write(
         raise DataError(
             "The columns of a table must have distinct, non-empty names. Got a name that is empty or repeated."
         )
+    table = plain(table)
     checked = check if check is not None else _no_check
     if escape_formulas and place.format.name not in ("csv", "excel"):
         raise OptionError(

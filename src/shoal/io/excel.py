@@ -282,10 +282,10 @@ def _fitted(values: Any, name: str, notes: list[str]) -> Any:
         return _sixteen_digits(values.cast(pa.float64()), name, notes)
     elif pa.types.is_floating(kind):
         return _sixteen_digits(values.cast(pa.float64()), name, notes)
-    elif pa.types.is_timestamp(kind) and kind.tz is not None:
-        notes.append(f"column {name!r}: moments with a time zone became texts in UTC")
-        return pc.strftime(values.cast(pa.timestamp("us", "UTC")), "%Y-%m-%dT%H:%M:%SZ")
     elif pa.types.is_timestamp(kind):
+        if kind.tz is not None:
+            notes.append(f"column {name!r}: moments are in UTC; the time zone is lost")
+            values = values.cast(pa.timestamp(kind.unit, "UTC")).cast(pa.timestamp(kind.unit))
         rounded = pc.round_temporal(values, 1, "millisecond").cast(pa.timestamp("us"))
         if not rounded.equals(values.cast(pa.timestamp("us"), safe=False)):
             notes.append(f"column {name!r}: times were rounded to milliseconds")

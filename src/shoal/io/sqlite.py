@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 import errno
+import re
 import sqlite3
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -235,9 +236,10 @@ def _typed(values: Any, name: str, declared: str, notes: list[str]) -> Any:
     import pyarrow.compute as pc
 
     kind = _kinds().get(declared)
-    if declared.startswith("DECIMAL_TEXT("):
-        digits, _, scale = declared[len("DECIMAL_TEXT(") :].rstrip(")").partition(",")
-        kind = pa.decimal128(int(digits), int(scale))
+    if decimal := re.fullmatch(r"DECIMAL_TEXT\((\d{1,2}),(\d{1,2})\)", declared):
+        digits, scale = map(int, decimal.groups())
+        wide = pa.decimal128 if 0 < digits <= 38 else pa.decimal256 if 0 < digits <= 76 else None
+        kind = wide(digits, scale) if wide else None
     if pa.types.is_null(values.type):
         plain_kinds = {"INTEGER": pa.int64(), "REAL": pa.float64(), "BLOB": pa.binary()}
         return values.cast(kind or plain_kinds.get(declared, pa.string()))
