@@ -80,10 +80,10 @@ def refuse_record(table: pa.Table, file: str, where: str) -> None:
         votes[at] = "none"
     record, names, perhaps = (votes.count(vote) for vote in ("record", "names", "perhaps"))
     if record and (record > names + perhaps or (names == 0 and record >= perhaps)):
-        at = [position for position, vote in enumerate(votes, 1) if vote == "record"]
+        columns = [position for position, vote in enumerate(votes, 1) if vote == "record"]
         raise DataError(
             f"The first {where} of {file} must hold the names of the columns. Got one that looks like a record: what "
-            f"stands above column {_listed(at)} looks like a value of that column.",
+            f"stands above column {_listed(columns)} looks like a value of that column.",
             f"{NO_NAMES}; if it holds names, pass header=True.",
         )
 
