@@ -25,6 +25,7 @@ FLOWS = {
     ("measure", "tables"): "values before and after",
     ("partitioning", "kernels"): "arrays",
     ("privacy", "tables"): "published columns",
+    ("io", "tables"): "plain types",
     ("job_files", "io"): "addresses",
     ("release", "job_files"): "job file",
     ("release", "measure"): "loss, bounds",
@@ -41,7 +42,7 @@ PLACES = {
     "privacy": (1.5, 2, "audit, privacy models"),
     "job_files": (2.75, 2, "YAML, TOML, JSON"),
     "partitioning": (0.25, 3, "methods that make groups"),
-    "tables": (1.5, 3, "columns ⇄ coordinates"),
+    "tables": (1.5, 4, "columns ⇄ coordinates"),
     "io": (2.75, 3, "files and databases"),
     "kernels": (0.25, 4, "compiled loops"),
 }

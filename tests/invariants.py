@@ -62,12 +62,15 @@ def is_missing(value):
 
 
 def dtypes_of(table):
-    """Return {name: type} of a data frame of any kind."""
+    """Return {name: type} of a data frame of any kind; for categories whether they are ordered and of which type."""
     if hasattr(table, "iloc"):
-        return dict(table.dtypes)
+        return {
+            name: ("category", kind.ordered, kind.categories.dtype) if hasattr(kind, "categories") else kind
+            for name, kind in table.dtypes.items()
+        }
     if hasattr(table, "to_pydict"):
         return {field.name: field.type for field in table.schema}
-    return dict(table.schema)
+    return {name: "Enum" if str(kind).startswith("Enum") else kind for name, kind in table.schema.items()}
 
 
 def check_release(release, before):

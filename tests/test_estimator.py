@@ -404,6 +404,62 @@ def test_threads_do_not_change_the_result():
         assert fitted_state(one) == fitted_state(two)
 
 
+TABLE = blobs(12)
+
+
+class Stubborn:
+    def __array__(self, *_, **__):
+        raise RuntimeError("SECRET")
+
+
+AWKWARD = {
+    "one row": TABLE[:1],
+    "lists in an array": np.array([[["SECRET"], 2]] * 5, object),
+    "complex objects": np.array([[1j, 2.0]] * 5, object),
+    "mappings": np.array([[{"a": "SECRET"}, 2.0]] * 5, object),
+    "huge integers": np.array([[10**400], [1], [2], [3]], object),
+    "extended precision": np.array([[np.longdouble(2) ** 5000]] * 4),
+    "an object that cannot be converted": Stubborn(),
+    "sparse columns": pd.DataFrame(TABLE).astype(pd.SparseDtype(float)),
+    "equal names": pd.DataFrame(TABLE[:, :2], columns=["SECRET", "SECRET"]),
+    "names of two kinds": pd.DataFrame(TABLE[:, :2], columns=[0, "SECRET"]),
+    "one dimension": TABLE[:, 0],
+    "three dimensions": TABLE[None],
+    "complex": TABLE.astype(complex),
+    "texts": np.array([["SECRET", "1"]] * 5),
+    "no rows": TABLE[:0],
+    "fields": np.zeros(5, [("a", float), ("b", float)]),
+    "dates": np.array([["2020-01-01"]] * 5, "M8[D]"),
+    "a generator": (row for row in TABLE),
+    "nothing": None,
+}
+
+
+@pytest.mark.parametrize("name", AWKWARD)
+@pytest.mark.filterwarnings("error")
+def test_awkward_input_is_refused_in_our_words(name):
+    with pytest.raises(ShoalError) as caught:
+        Microaggregator(k=3, method="mdav").fit(AWKWARD[name])
+    assert "The 'X' of Microaggregator must" in str(caught.value)
+    assert "SECRET" not in str(caught.value)
+    try:
+        shoal.partition(AWKWARD[name], 3, "mdav")  # does not care for names
+    except ShoalError as error:
+        refusal = str(error)
+    else:
+        refusal = ""
+    assert "SECRET" not in refusal
+
+
+@pytest.mark.filterwarnings("ignore:the matrix subclass")
+def test_matrices_and_numbers_in_objects_are_taken():
+    wanted = Microaggregator(k=3, method="mdav").fit_transform(TABLE)
+    for X in (np.matrix(TABLE), TABLE.astype(object), TABLE.tolist(), np.asfortranarray(TABLE)):
+        published = Microaggregator(k=3, method="mdav").fit_transform(X)
+        assert type(published) is np.ndarray
+        np.testing.assert_array_equal(published, wanted)
+
+
 def test_too_few_records_are_refused_and_nothing_is_fitted():
     estimator = Microaggregator(k=5)
     with pytest.raises(ShoalError, match="Got 5 for 4 records"):

@@ -12,13 +12,17 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import validate_data
 
 from shoal.arrays import Array
-from shoal.errors import OptionError
+from shoal.errors import DataError, OptionError, ShoalError
 from shoal.measure.bounds import gap
 from shoal.measure.certificates import certificate
 from shoal.measure.loss import information_loss
 from shoal.partitioning import door
 from shoal.partitioning.run import generator_for, resolve, run
 from shoal.progress import Progress
+
+
+class _DataTypeError(DataError, TypeError):
+    """Data of a wrong type, for which scikit-learn expects a TypeError."""
 
 
 class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -152,7 +156,7 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         """Fit, and return X as an array of its own precision."""
         caller = type(self).__name__
         door.look(X, caller)
-        given = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
+        given = self._validated(np.asarray(X) if isinstance(X, np.matrix) else X)
         k = door.group_size(self.k, len(given), caller)
         n_jobs = door.threads(self.n_jobs, caller)
         rng = generator_for(self.method, self.random_state, caller)
@@ -177,6 +181,22 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         self.information_loss_ = information_loss(compared, self.labels_)
         self._bound(compared, k, optimal=procedure.method.optimal)
         return np.asarray(given)
+
+    def _validated(self, X: Any) -> Array:
+        """Return X as an array of floats, and set what scikit-learn keeps of it."""
+        try:
+            given: Array = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
+        except ShoalError:
+            raise
+        except Exception as error:  # scikit-learn's own and those of data frames, whose messages may quote the data
+            refusal = _DataTypeError if isinstance(error, TypeError) else DataError
+            raise refusal(
+                f"The 'X' of {type(self).__name__} must be an array of real numbers, or a data frame of them with "
+                f"texts as different column names. Got a {type(X).__name__} that is neither.",
+                hint="convert it with numpy.asarray(X, dtype=float), whose argument must be a string or a real number "
+                "in every place.",
+            ) from None
+        return given
 
     def _bound(self, compared: Array, k: int, *, optimal: bool) -> None:
         """Set `lower_bound_` and `gap_`."""

@@ -7,37 +7,67 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from shoal.errors import DataError
+from shoal.errors import DataError, OptionError, near_names
+from shoal.options.option import Option
 from shoal.options.table import PLAN, READING, WRITING
-from shoal.plan import Plan, yaml_of
+from shoal.plan import SDCMICRO, Plan, yaml_of
 
 # Keys of a job file besides those of the plan.
 JOB_KEYS = ("input", "output", "report", "certificate")
 # Keys for how to read the input and write the output.
 ACCESS_KEYS = tuple(option.key for option in (*READING, *WRITING))
+_DEEP = 50  # levels of nesting; hierarchies may have a few
+SUFFIXES = (".yaml", ".yml", ".toml", ".json")
 _ROLES = tuple(option.field for option in PLAN if option.role)
 
 
-def read_job(path: str | Path) -> tuple[Plan, dict[str, str]]:
+def read_job(path: str | Path) -> tuple[Plan, dict[str, Any]]:
     """Return the plan of a job file (YAML, TOML or JSON by its suffix), and its keys for files and databases.
 
-    Paths in the job file, including those of hierarchies, are relative to it.
+    Paths in the job file, including those of hierarchies, are relative to it. Errors do not quote the file: one that
+    was named by mistake may hold records.
     """
     path = Path(path)
     content = _parsed(path)
-    if not isinstance(content, dict):
+    if not isinstance(content, dict) or not all(isinstance(key, str) for key in content):
         raise DataError(f"A job file must contain keys with values. Got something else in {path.name}.")
-    files = {key: str(content.pop(key)) for key in JOB_KEYS if key in content}
+    known = (*JOB_KEYS, *ACCESS_KEYS, *Plan.model_fields, *SDCMICRO)
+    for at, key in enumerate(content, 1):
+        if key not in known:
+            hint = near_names(key, known, "the keys are those of shoal.Plan, and those for files.")
+            raise OptionError(f"The keys of a job file must be known. Got an unknown one, number {at}.", hint)
+    files = {key: _text(key, content.pop(key)) for key in JOB_KEYS if key in content}
     for key in files:
         if "://" not in files[key] and files[key] != "-":
             files[key] = str(path.parent / files[key])
-    files.update({key: str(content.pop(key)) for key in ACCESS_KEYS if key in content})
+    access = {option.key: option for option in (*READING, *WRITING)}
+    given = {key: _access(access[key], content.pop(key)) for key in access if key in content}
     _change_paths(content, lambda where: where if "://" in where else str(path.parent / where))
-    return Plan.of(**content), files
+    return Plan.of_job(content), files | given
+
+
+def _text(key: str, value: Any) -> str:
+    if not isinstance(value, str) or not value or "\0" in value:
+        raise DataError(f"The {key!r} of a job file must be a text. Got something else.", "put it into quotes.")
+    return value
+
+
+def _access(option: Option, value: Any) -> Any:
+    """Return the value of a key for reading or writing."""
+    if option.form.type is bool:
+        if not isinstance(value, bool):
+            raise DataError(f"The {option.key!r} of a job file must be true or false. Got something else.")
+        return value
+    if value == "" and option.key == "quote":
+        return value
+    # YAML reads the position of a sheet, or a table called 2024, as a number.
+    whole = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
+    return _text(option.key, str(value) if whole else value)
 
 
 def job_text(plan: Plan, files: Mapping[str, str | None], access: Mapping[str, str], path: str | Path) -> str:
@@ -107,20 +137,85 @@ def _relative_to(folder: Path, where: str) -> str:
 def _parsed(path: Path) -> Any:
     import tomllib
 
-    import yaml
-
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise DataError(
+            f"The name of a job file must end in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}. Got {path.name!r}.",
+            "to anonymise a table, name it without --job.",
+        )
     try:
         text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:
         raise DataError(f"The job file {path.name} cannot be read: {_reason(error)}.") from None
     try:
-        if path.suffix == ".toml":
-            return tomllib.loads(text)
-        return json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
-    except (ValueError, yaml.YAMLError) as error:
-        words = " ".join(str(error).split())
-        raise DataError(f"The job file {path.name} is not valid {path.suffix[1:].upper()}: {words}") from None
+        if suffix == ".toml":
+            content: Any = tomllib.loads(text)
+        else:
+            content = json.loads(text, object_pairs_hook=_once) if suffix == ".json" else _yaml(text)
+        return _shallow(content)
+    except RecursionError:
+        reason = "it is nested too deeply"
+    except (ValueError, OverflowError) as error:
+        # Not the message: it may quote the file.
+        place = re.search(r"line \d+,? column \d+", str(error))
+        reason = str(error) if isinstance(error, _Fault) else f"see {place[0]}" if place else "it cannot be parsed"
+    raise DataError(f"The job file {path.name} is not valid {suffix[1:].upper()}: {reason}.")
+
+
+class _Fault(ValueError):
+    """What is wrong with a job file, in words that do not quote it."""
+
+
+def _shallow(content: Any) -> Any:
+    """Return the content of a job file, or refuse deep nesting, on which other code would fail."""
+    layer = [content]
+    for _ in range(_DEEP):
+        layer = [one for each in layer if isinstance(each, list | dict) for one in _parts(each)]
+        if not layer:
+            return content
+    raise RecursionError
+
+
+def _parts(value: list[Any] | dict[Any, Any]) -> Iterable[Any]:
+    return value.values() if isinstance(value, dict) else value
+
+
+def _once(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
+    """Return a mapping, or refuse a key that occurs twice."""
+    if len({key for key, _ in pairs}) < len(pairs):
+        raise _Fault("a key occurs twice")
+    return dict(pairs)
+
+
+def _yaml(text: str) -> Any:
+    import yaml
+
+    class Loader(yaml.SafeLoader):
+        """Refuses aliases, which can stand for more than any memory holds, and keys that occur twice."""
+
+        def compose_node(self, parent: Any, index: Any) -> Any:
+            if self.check_event(yaml.AliasEvent):
+                raise _Fault("it has an alias (*); write the value out")
+            return super().compose_node(parent, index)
+
+        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+            mapping = super().construct_mapping(node, deep=deep)
+            if len(mapping) < len(node.value):
+                raise _Fault("a key occurs twice")
+            return mapping
+
+    try:
+        return yaml.load(text, Loader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        where = f"see line {mark.line + 1} column {mark.column + 1}" if mark is not None else "it cannot be parsed"
+        raise _Fault(where) from None
+    except (yaml.YAMLError, AttributeError, IndexError, KeyError, TypeError):
+        # PyYAML fails on some texts, such as an impossible date or a tag without a value, with plain exceptions.
+        raise _Fault("it cannot be parsed") from None
 
 
 def _reason(error: Exception) -> str:
-    return str(getattr(error, "strerror", None) or "it is not UTF-8 text")
+    if isinstance(error, UnicodeDecodeError):
+        return "it is not UTF-8 text"
+    return str(getattr(error, "strerror", None) or "its name cannot be that of a file")

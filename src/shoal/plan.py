@@ -312,16 +312,29 @@ class Plan(BaseModel):
         OptionError
             If a field is unknown or wrong.
         """
-        fields = _with_our_names(fields)
+        return cls._checked(fields, quoting=True)
+
+    @classmethod
+    def of_job(cls, fields: dict[str, Any]) -> Plan:
+        """Return the plan with the fields of a job file; errors do not quote what the file holds.
+
+        A file that was named by mistake may hold records.
+        """
+        return cls._checked(fields, quoting=False)
+
+    @classmethod
+    def _checked(cls, fields: dict[str, Any], *, quoting: bool) -> Plan:
         for name in fields:
-            if name not in cls.model_fields:
+            if name not in cls.model_fields and name not in SDCMICRO:
                 raise OptionError(
                     f"A plan has no field {name!r}.", hint=near_names(name, cls.model_fields, "see shoal.Plan.")
                 )
         try:
-            return cls.model_validate(fields)
+            return cls.model_validate(_with_our_names(fields))
         except ValidationError as error:
-            raise OptionError(*_message_and_hint(error)) from None
+            raise OptionError(*_message_and_hint(error, quoting)) from None
+        except RecursionError:
+            raise OptionError("A plan must be nested a few levels deep at most. Got far more.") from None
 
     def job(self) -> dict[str, Any]:
         """Return the fields that differ from their defaults, as plain values for JSON, YAML and TOML."""
@@ -337,8 +350,16 @@ def yaml_of(values: Mapping[str, Any]) -> str:
     """Return plain values as YAML."""
     import yaml
 
+    class Dumper(yaml.SafeDumper):
+        """Writes no aliases, which job files may not have."""
+
+        def ignore_aliases(self, data: Any) -> bool:
+            return True
+
     plain = json.dumps(values, ensure_ascii=False).isprintable()  # PyYAML cannot read back other characters
-    return yaml.safe_dump(dict(values), sort_keys=False, allow_unicode=plain, default_flow_style=None, width=100)
+    options: dict[str, Any] = {"sort_keys": False, "default_flow_style": None, "width": 100}
+    text: str = yaml.dump(dict(values), None, Dumper, allow_unicode=plain, **options)
+    return text
 
 
 def _with_our_names(fields: dict[str, Any]) -> dict[str, Any]:
@@ -353,15 +374,19 @@ def _with_our_names(fields: dict[str, Any]) -> dict[str, Any]:
                 raise OptionError(f"A plan must set {ours!r} once. Got {name!r} as well, sdcMicro's name for it.")
             renamed[ours] = value[0] if isinstance(value, list | tuple) and len(value) == 1 else value
         else:
-            names = [value] if isinstance(value, str) else list(value)
-            given = renamed.get(ours) or ()
-            renamed[ours] = [given] if isinstance(given, str) else list(given)
-            renamed[ours] += [one for one in names if one not in renamed[ours]]
+            names, given = _listed(value, name), _listed(renamed.get(ours) or (), ours)
+            renamed[ours] = given + [one for one in names if one not in given]
     return renamed
 
 
-def _message_and_hint(error: ValidationError) -> tuple[str, str | None]:
-    """Return a message and a hint for the first mistake."""
+def _listed(value: Any, name: str) -> list[Any]:
+    if not isinstance(value, str | list | tuple):
+        raise OptionError(f"The {name!r} of a plan must be names of columns. Got {type(value).__name__}.")
+    return [value] if isinstance(value, str) else list(value)
+
+
+def _message_and_hint(error: ValidationError, quoting: bool) -> tuple[str, str | None]:
+    """Return a message and a hint for the first mistake, quoting what was given or not."""
     first = error.errors(include_url=False)[0]
     place = [str(part) for part in first["loc"] if not (isinstance(part, str) and "[" in part)]
     field = place[0] if place else ""
@@ -372,7 +397,7 @@ def _message_and_hint(error: ValidationError) -> tuple[str, str | None]:
         return f"In this plan, {words}.", "give each column one role." if "two roles" in words else None
     named = f"The {field!r} of a plan" if len(place) == 1 else f"The {field!r} of a plan, at {place[1]!r},"
     got = first.get("input")
-    got = f" Got {got!r}." if isinstance(got, str | int | float) else ""
+    got = f" Got {got!r}." if quoting and isinstance(got, str | int | float) else ""
     known = KINDS if field == "types" else FORMS if field == "release" else ()
     hint = near_names(first.get("input"), known, f"one of {', '.join(known)}.") if known else None
     return f"{named} {words}.{got}", hint

@@ -21,6 +21,8 @@ from shoal.cli.words import in_words_of_the_command_line
         ("shoal.methods() lists all of them.", "'shoal methods' lists all of them."),
         ("or pass force (--force) to replace it.", "or add --force to replace it."),
         ("must be named (name_of_table, --to-table). Got none.", "must be named (--to-table). Got none."),
+        ("a line or pass header=False, which; pass header=True.", "a line or pass --no-header, which; pass --header."),
+        ("or pass quote='' if the file", "or pass --quote none if the file"),
         ("The column 'missing' has 3 other values.", "The column 'missing' has 3 other values."),
     ],
 )

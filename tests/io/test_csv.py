@@ -14,6 +14,7 @@ from shoal.errors import DataError, OptionError, ShoalError
 from shoal.io import Dialect, Source, read, write
 from shoal.io import csv_files as reader
 from shoal.io.csv_dialect import SAMPLE
+from shoal.io.source import Writing
 
 DELIMITERS = [",", ";", "\t", "|"]
 SPECIAL = st.sampled_from([*",;\t|\"'\r\n ab1.5é€\x00\ufeff", '""', "\r\n", "a,b\n", '"x"', "1,5"])
@@ -89,10 +90,35 @@ def test_what_was_written_reads_back_the_same(folder, table, delimiter, quote, q
     like = Source(table, True, "csv", dialect, None, "like")
     seen = []
     written = write(table, folder / name, like=like, force=True, check=seen.append)
-    again = read(folder / name, delimiter=delimiter, quote=quote, encoding=encoding)
+    again = read(folder / name, delimiter=delimiter, quote=quote, encoding=encoding, header=True)
     assert again.table.equals(table)
     assert seen[0].table.equals(table)
     assert again.sha256 == written.sha256 == seen[0].sha256
+
+
+AWKWARD = st.text(st.sampled_from("ab1,;\t|\"'\n\r ."), max_size=6)
+
+
+@given(
+    tables(AWKWARD),
+    st.sampled_from(DELIMITERS),
+    st.sampled_from(['"', "'"]),
+    st.sampled_from(["needed", "all"]),
+    st.sampled_from([("utf-8", False), ("utf-8", True), ("utf-16-le", True)]),
+    st.sampled_from(["\n", "\r\n", "\r"]),
+)
+@example(pa.table({"a,b": ["1,5"], "c": ["2"]}), ";", '"', "needed", ("utf-8", False), "\n")
+@example(pa.table({"a": ["x,y"]}), ";", "'", "needed", ("utf-8", False), "\n")
+@example(pa.table({"'a'": ["x"], "'b'": ["y"]}), ",", '"', "needed", ("utf-8", False), "\n")
+@example(pa.table({"a|b;c": ["1"]}), "\t", '"', "needed", ("utf-8", False), "\n")
+def test_what_was_written_is_read_without_being_told_how(folder, table, delimiter, quote, quoting, encoding, newline):
+    dialect = Dialect(delimiter, quote, quoting, *encoding, newline)
+    like = Source(table, True, "csv", dialect, None, "like")
+    reader.write(table, Writing(folder / "own.csv", "csv", "own.csv", like=like))
+    again = read(folder / "own.csv", header=True)
+    assert again.table.equals(table)
+    if table.num_columns > 1:
+        assert (again.dialect.delimiter, again.dialect.quote) == (delimiter, quote)
 
 
 @given(
@@ -103,7 +129,7 @@ def test_files_of_python_s_csv_module_are_read_without_complaint(folder, table, 
     writer = csv.writer(lines, delimiter=delimiter, lineterminator=newline)
     writer.writerow(table.column_names)
     writer.writerows(zip(*[column.to_pylist() for column in table.columns], strict=True))
-    source = read(put(folder, lines.getvalue().encode(encoding)), delimiter=delimiter, quote='"')
+    source = read(put(folder, lines.getvalue().encode(encoding)), delimiter=delimiter, quote='"', header=True)
     wanted = [["" if value is None else value for value in row.values()] for row in table.to_pylist()]
     assert source.table.column_names == table.column_names
     assert rows_of(source) == wanted
@@ -182,7 +208,7 @@ def test_late_bytes_decide_the_encoding_too(folder):
         (b'a,b\n1,2\n3,"unclosed\n5,6\n', "Every quote .* Got an open one in the row that begins in line 3"),
         (b'a,b\n1,2\n"unclosed\n5,6\n', "Every quote .* Got an open one in the row that begins in line 3"),
         (b"a,,c\n1,2,3\n", "no name for column 2"),
-        (b"a,b,a,b\n1,2,3,4\n", "'a', 'b' more than once"),
+        (b"a,b,a,b\n1,2,3,4\n", "names more than once, in the columns 1, 2, 3, 4"),
         (b"a,b\n1,\x002\n", "NUL characters"),
         (b"a\x00,\x00b\x00\n\x00", "encoding='utf-16-le'"),
     ],

@@ -175,14 +175,15 @@ def test_types_are_kept(make, name, values):
     release_of(table, quasi_identifiers=[name])
 
 
-def test_categories_with_unused_levels():
+def test_categories_that_do_not_occur_are_removed_and_the_others_keep_their_order():
     table = pd.DataFrame({"x": X, "c": filled(PANDAS["ordered"])})
-    found = release_of(table, quasi_identifiers=["x", "c"]).table["c"]
-    assert found.cat.categories.tolist() == ["z", "b", "a"]
-    assert found.cat.ordered
-    assert set(found.dropna()) <= {"a", "b"}
-    series = release_of(pl.DataFrame({"x": X, "e": filled(POLARS["enum"])}), quasi_identifiers=["x", "e"]).table["e"]
-    assert series.dtype == pl.Enum(["z", "b", "a"])
+    for roles in ({"quasi_identifiers": ["x", "c"]}, {"other": "c"}):
+        found = release_of(table, **roles).table["c"]
+        assert found.cat.categories.tolist() == ["b", "a"]
+        assert found.cat.ordered
+    for roles in ({"quasi_identifiers": ["x", "e"]}, {"other": "e"}):
+        series = release_of(pl.DataFrame({"x": X, "e": filled(POLARS["enum"])}), **roles).table["e"]
+        assert series.dtype == pl.Enum(["b", "a"])
 
 
 @pytest.mark.parametrize(
@@ -267,7 +268,7 @@ def test_the_input_is_never_changed():
     release = release_of(table, quasi_identifiers=["x", "q"], other="o")
     published = release.table
     published["x"] = 0.0
-    published.loc[0, "q"] = "z"
+    published.loc[0, "q"] = "a"
     pd.testing.assert_frame_equal(table, copy)
 
 
@@ -339,11 +340,138 @@ def test_warnings_are_of_their_own_kind():
         shoal.anonymize(pd.DataFrame({"x": X}, index=INDICES["texts"]), k=3, method="mdav")
 
 
-def test_metadata_of_arrow_tables_is_kept():
-    schema = pa.schema([pa.field("x", pa.float64(), metadata={"label": "the x"})], metadata={"title": "a table"})
-    found = release_of(pa.table({"x": X}, schema=schema)).table.schema
-    assert found.metadata == {b"title": b"a table"}
-    assert found.field("x").metadata == {b"label": b"the x"}
+def test_metadata_of_arrow_tables_is_not_passed_on():
+    inner = pa.field("item", pa.float64(), metadata={"n": "SECRET"})
+    schema = pa.schema(
+        [
+            pa.field("x", pa.float64(), metadata={"note": "SECRET", "shoal": '{"label": "the x", "more": "SECRET"}'}),
+            pa.field("s", pa.struct([pa.field("a", pa.int64(), metadata={"note": "SECRET"})])),
+            pa.field("l", pa.list_(inner)),
+            pa.field("f", pa.list_(inner, 1)),
+            pa.field("m", pa.map_(pa.string(), pa.field("value", pa.list_(inner)))),
+        ],
+        metadata={"title": "SECRET", "geo": "SECRET"},
+    )
+    columns = {"x": X, "s": [{"a": 1}] * N, "l": [[1.0]] * N, "f": [[1.0]] * N, "m": [{"k": [1.0]}] * N}
+    found = release_of(pa.table(columns, schema=schema), other=["s", "l", "f", "m"]).table
+    assert "SECRET" not in found.schema.to_string()
+    assert found.schema.field("x").metadata == {b"shoal": b'{"label": "the x"}'}
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_file(sink, found.schema) as file:
+        file.write_table(found)
+    assert b"SECRET" not in sink.getvalue().to_pybytes()
+
+
+# --- categories and values of records that are not published ---
+
+MARK = "only one"
+WORDS = [*["a", "b"] * 6, MARK]
+
+
+def with_gap(make, **columns):
+    """Return a table whose last record has no x, and is dropped."""
+    return make({"x": [*X, None], **columns})
+
+
+def stored(table):
+    """Return the bytes of a table in an Arrow file and in a pickle."""
+    import pickle
+
+    sink = pa.BufferOutputStream()
+    arrow = to_arrow(table, "test")
+    with pa.ipc.new_file(sink, arrow.schema) as file:
+        file.write_table(arrow)
+    return sink.getvalue().to_pybytes() + pickle.dumps(table)
+
+
+COLUMNS = {
+    "pandas categories": (pd.DataFrame, pd.Categorical(WORDS, ["b", MARK, "a"], ordered=True)),
+    "pandas categories of Arrow": (
+        pd.DataFrame,
+        pd.array(pa.array(WORDS).dictionary_encode(), pd.ArrowDtype(pa.dictionary(pa.int32(), pa.string()))),
+    ),
+    "polars enum": (pl.DataFrame, pl.Series(WORDS, dtype=pl.Enum(["b", MARK, "a"]))),
+    "polars categorical": (pl.DataFrame, pl.Series(WORDS, dtype=pl.Categorical)),
+    "arrow dictionary": (pa.table, pa.DictionaryArray.from_arrays([0, 1] * 6 + [2], ["a", "b", MARK])),
+    "arrow view": (pa.table, pa.array([word * 20 for word in WORDS], pa.string_view())),
+    "arrow dictionary of views": (
+        pa.table,
+        pa.DictionaryArray.from_arrays([0, 1] * 6 + [2], pa.array(["a", "b", MARK], pa.string_view())),
+    ),
+    "arrow runs": (pa.table, pa.RunEndEncodedArray.from_arrays([6, 12, 13], pa.array(["a", "b", MARK]))),
+    "arrow list of categories": (
+        pa.table,
+        pa.array([[word] for word in WORDS], pa.list_(pa.dictionary(pa.int8(), pa.string()))),
+    ),
+    "arrow structure of categories": (
+        pa.table,
+        pa.array([{"a": word} for word in WORDS], pa.struct([("a", pa.dictionary(pa.int8(), pa.string()))])),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+@pytest.mark.parametrize("role", ["other", "sensitive_attributes"])
+def test_categories_of_dropped_records_are_gone(name, role):
+    make, values = COLUMNS[name]
+    table = with_gap(make, c=values)
+    assert MARK.encode() in stored(table)
+    release = shoal.anonymize(table, k=3, method="mdav", quasi_identifiers=["x"], missing="drop", **{role: "c"})
+    assert len(release.table) == N
+    assert MARK.encode() not in stored(release.table)
+    assert MARK not in str(release.table)
+
+
+@pytest.mark.parametrize("name", [name for name in COLUMNS if "of categories" not in name])
+def test_categories_of_quasi_identifiers_that_were_replaced_are_gone(name):
+    make, values = COLUMNS[name]
+    table = make({"x": [*X, 1.1], "c": values})
+    release = shoal.anonymize(table, k=5, method="mdav", quasi_identifiers=["x", "c"], representatives={"c": "mode"})
+    assert MARK.encode() not in stored(release.table)
+    assert release.warnings == ()
+
+
+def test_chunks_with_categories_of_their_own():
+    chunks = [pa.array(["a", "b"] * 3).dictionary_encode(), pa.array(["b", "c", MARK] * 2).dictionary_encode()]
+    table = pa.table({"x": X, "c": pa.chunked_array(chunks)})
+    found = release_of(table, quasi_identifiers=["x", "c"]).table["c"]
+    assert set(found.to_pylist()) <= {"a", "b", "c", MARK}
+    assert release_of(table, other="c").table["c"].to_pylist() == table["c"].to_pylist()
+
+
+def test_attributes_of_pandas_are_not_passed_on():
+    index = pd.MultiIndex.from_arrays([pd.Categorical([*"ab" * 6, MARK]), [*range(N), 99]], names=["letter", "number"])
+    table = pd.DataFrame({"x": [*X, None], MARK: 1, "y": 2}, index=index)
+    table.attrs["source"] = "SECRET"
+    table.columns = pd.CategoricalIndex(table.columns, name="SECRET")
+    before = table.copy()
+    release = shoal.anonymize(
+        table, k=3, method="mdav", quasi_identifiers=["x"], missing="drop", identifiers=MARK, other="y"
+    )
+    found = release.table
+    assert found.attrs == {}
+    assert list(found.columns) == ["x", "y"]
+    assert b"SECRET" not in stored(found)
+    assert MARK.encode() not in stored(found)
+    assert table.attrs == {"source": "SECRET"}
+    pd.testing.assert_frame_equal(table, before)
+
+
+def test_nothing_lies_beneath_nulls():
+    number = 7_234_567_890_123_456_789
+    hidden = number.to_bytes(8, "little")
+    validity = pa.py_buffer(bytes([0b11111110, 0b1111]))
+    values = pa.py_buffer(np.array([number, *range(N - 1)], np.int64).tobytes())
+    table = pa.table({"x": X, "y": pa.Array.from_buffers(pa.int64(), N, [validity, values])})
+    assert hidden in stored(table)
+    assert hidden not in stored(release_of(table, other="y").table)
+    frame = pd.DataFrame({"x": X, "y": pd.array([number, *range(N - 1)], "Int64")})
+    frame.loc[0, "y"] = pd.NA
+    assert hidden in stored(frame)
+    found = release_of(frame, other="y").table
+    assert hidden not in stored(found)
+    assert found["y"].dtype == "Int64"
+    assert found["y"].isna().tolist() == [True] + [False] * (N - 1)
 
 
 def test_other_libraries_of_data_frames_are_not_needed():

@@ -14,6 +14,7 @@ from shoal.cli import shows
 from shoal.cli.command import JOB, SOURCE, takes
 from shoal.cli.shell import Shell, current, reports_errors, stoppable
 from shoal.cli.task import job_of
+from shoal.cli.words import shown
 from shoal.errors import DisclosureWarning
 from shoal.options.option import Given, Option, switch
 from shoal.options.table import FILES, PLAN, READING, TALK, TALKING, WRITING
@@ -141,7 +142,7 @@ def _wanted(job: Job) -> list[str]:
 
 def _show_schema(shell: Shell, source: Source, prepared: Prepared) -> None:
     rows = f"{source.name}: {prepared.rows_in:,} rows, {len(prepared.columns)} columns"
-    shell.show(Text(rows, style="bold"))
+    shell.show(Text(shown(rows), style="bold"))
     if shell.verbose:
         for note in source.notes:
             shell.note(note)

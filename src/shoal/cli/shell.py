@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, ParamSpec
 
@@ -15,12 +15,13 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from shoal.cli.words import in_words_of_the_command_line
+from shoal.cli.words import in_words_of_the_command_line, shown, shown_lines
 from shoal.errors import DisclosureError, ShoalError
 from shoal.io.published import noting_published
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from rich.console import ConsoleOptions, RenderableType
+    from rich.segment import Segment
 
 P = ParamSpec("P")
 
@@ -45,6 +46,12 @@ class _Console(Console):
             if not self.stderr:
                 raise
             self.on_broken_pipe()  # nobody can be told that messages are lost
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Yield segments whose texts have no effect on the terminal, whatever names and files are called."""
+        for segment in super().render(renderable, options):
+            safe = segment.control is not None or segment.text == "\n" or segment.text.isprintable()
+            yield segment if safe else segment._replace(text=shown_lines(segment.text))
 
 
 class Shell:
@@ -90,15 +97,15 @@ class Shell:
     def note(self, words: str) -> None:
         """Print a note, unless quiet."""
         if not self.quiet:
-            _sentence(self.err, Text(words, style="dim"))
+            _sentence(self.err, Text(shown(words), style="dim"))
 
     def warn(self, words: str) -> None:
         """Print a warning, even when quiet."""
-        _sentence(self.err, Text.assemble(("warning: ", "bold yellow"), (words, "yellow")))
+        _sentence(self.err, Text.assemble(("warning: ", "bold yellow"), (shown(words), "yellow")))
 
     def fail(self, words: str) -> None:
         """Print an error, even when quiet."""
-        _sentence(self.err, Text.assemble(("error: ", "bold red"), (words, "red")))
+        _sentence(self.err, Text.assemble(("error: ", "bold red"), (shown(words), "red")))
 
 
 def _were(names: list[str], what: str) -> str:
@@ -156,7 +163,7 @@ def reports_errors(command: Callable[P, None]) -> Callable[P, None]:
                 shell.note(f"Note: {shell.done}.")
             raise typer.Exit(REFUSED if isinstance(error, DisclosureError) else WRONG) from None
         except KeyboardInterrupt as error:
-            shell.err.print(f"stopped; {shell.done}", style="yellow", markup=False)
+            shell.err.print(Text(shown(f"stopped; {shell.done}"), style="yellow"))
             raise typer.Exit(getattr(error, "code", STOPPED)) from None
         except BrokenPipeError:
             _to_nowhere(sys.stdout)
@@ -280,7 +287,7 @@ def stoppable(shell: Shell) -> Iterator[None]:
             pass
         if byte and not over.is_set():
             shell.err.show_cursor(True)
-            shell.err.print(f"\nstopped; {shell.done}", style="yellow", markup=False)
+            shell.err.print("", Text(shown(f"stopped; {shell.done}"), style="yellow"), sep="\n")
             os._exit(_SIGNALS + byte[0])
 
     # No exception is raised: one in the middle of compiling would crash the compiler.

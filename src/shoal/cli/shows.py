@@ -11,6 +11,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from shoal.cli.words import shown
 from shoal.progress import Standing
 
 if TYPE_CHECKING:
@@ -26,9 +27,17 @@ MANY = 12
 COMPILING = "Compiling for first use; this takes some seconds and happens only once."
 
 
+class _Table(Table):
+    """A table whose texts are taken as they are, without markup, and are safe to print."""
+
+    def add_row(self, *cells: RenderableType | None, **options: Any) -> None:
+        """Add a row."""
+        super().add_row(*(Text(shown(cell)) if isinstance(cell, str) else cell for cell in cells), **options)
+
+
 def plain_table(*headers: str, numbers: Sequence[str] = ()) -> Table:
     """Return an empty table without a frame; the columns of `numbers` are aligned to the right."""
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold", padding=(0, 1, 0, 0))
+    table = _Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold", padding=(0, 1, 0, 0))
     for header in headers:
         table.add_column(header, justify="right" if header in numbers else "left", overflow="fold")
     return table
@@ -36,7 +45,7 @@ def plain_table(*headers: str, numbers: Sequence[str] = ()) -> Table:
 
 def pairs(rows: Sequence[tuple[str, RenderableType]]) -> Table:
     """Return names and values in two columns."""
-    table = Table.grid(padding=(0, 2), expand=False)
+    table = _Table.grid(padding=(0, 2), expand=False)
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in rows:
@@ -59,14 +68,16 @@ def schema_table(columns: Sequence[Column], attributes: Sequence[Attribute], *, 
             kind = attribute.kind + ("*" if attribute.inferred else "")
             how = attribute.published
             how += f" x{attribute.importance:g}" if attribute.importance != 1 else ""
-            table.add_row(Text(column.name), Text(role, style="cyan"), kind, how)
+            table.add_row(column.name, Text(role, style="cyan"), kind, how)
         elif column.role in ("identifier", "unit"):
-            table.add_row(Text(column.name, style="dim"), Text(role, style="dim"), "", Text("not published", "dim"))
+            table.add_row(
+                Text(shown(column.name), style="dim"), Text(role, style="dim"), "", Text("not published", "dim")
+            )
         else:
             style = {"sensitive": "magenta", "stratum": "cyan"}.get(column.role, "")
-            table.add_row(Text(column.name), Text(role, style=style), "", "unchanged")
+            table.add_row(column.name, Text(role, style=style), "", "unchanged")
     if hidden:
-        table.add_row(Text(f"{len(hidden)} more columns"), "other*", "", "unchanged")
+        table.add_row(f"{len(hidden)} more columns", "other*", "", "unchanged")
     return table
 
 
@@ -100,7 +111,7 @@ def summary(release: Release, files: Sequence[str], seconds: float) -> Table:
         rows.append(("gap", nearness(release)))
     rows.append(("method", " / ".join(dict.fromkeys(f"{b.method}: {b.why}" for b in release.blocks))))
     for at, name in enumerate(files):
-        rows.append(("files" if at == 0 else "", Text(name, style="bold")))
+        rows.append(("files" if at == 0 else "", Text(shown(name), style="bold")))
     rows.append(("time", f"{seconds:.1f} s"))
     return pairs(rows)
 
@@ -134,7 +145,7 @@ def models(findings: Sequence[Finding]) -> list[tuple[str, RenderableType]]:
     for finding in findings:
         words = f"{demand_in_words(finding)} wanted, {three_digits(finding.held)} held"
         below = "" if finding else f"; {finding.groups_below:,} groups, {finding.rows_below:,} rows fall short"
-        rows.append(("model" if not rows else "", Text(words + below, style="green" if finding else "red")))
+        rows.append(("model" if not rows else "", Text(shown(words + below), style="green" if finding else "red")))
     return rows
 
 
@@ -154,7 +165,7 @@ def worst(release: Release, most: int = 3) -> Text:
     if len(losses) < 2:
         return Text("")
     highest = ", ".join(f"{name} {percent(loss)}" for name, loss in losses[:most])
-    return Text(f"; highest: {highest}", style="dim")
+    return Text(shown(f"; highest: {highest}"), style="dim")
 
 
 def percent(fraction: float) -> str:
@@ -222,4 +233,7 @@ def print_json(thing: Any) -> None:
 
     import typer
 
-    typer.echo(json.dumps(thing, indent=2, ensure_ascii=False, allow_nan=False))
+    text = json.dumps(thing, indent=2, ensure_ascii=False, allow_nan=False)
+    if not text.replace("\n", "").isprintable():  # what is left may change what a terminal shows
+        text = json.dumps(thing, indent=2, allow_nan=False)
+    typer.echo(text)

@@ -82,10 +82,13 @@ def verify(given: Given) -> None:
         raise OptionError(
             "With a certificate, columns and demands are taken from it. Got options that set them as well."
         )
-    with shows.bars(current()) as bar:
-        published = read_input(source, given.of("reading"), bar("reading"))
     if certificate is None and not names and not fields:
         certificate = _beside(source, given["from"])
+    reading = given.of("reading")
+    if certificate is not None:
+        reading.setdefault("header", True)  # the certificate has the names
+    with shows.bars(current()) as bar:
+        published = read_input(source, reading, bar("reading"))
     if certificate is not None:
         audit, checks = _against(published, certificate, k)
     else:

@@ -1,4 +1,4 @@
-"""Translates messages of the library from Python keywords to options of the command line."""
+"""Translates messages of the library to the words of the command line, and makes texts of the data safe to print."""
 
 from __future__ import annotations
 
@@ -38,5 +38,23 @@ def in_words_of_the_command_line(message: str) -> str:
     message = re.sub(r"(--qi|--force) \(\1[^)]*\)", r"\1", message)
     message = re.sub(r"\bpass force \(--force\)", "add --force", message)
     message = message.replace("The 'source'", "The input").replace("The 'output'", "The output")
+    message = message.replace("pass header=False", "pass --no-header").replace("pass header=True", "pass --header")
+    message = message.replace("pass quote=''", "pass --quote none")
     message = message.replace("or pass format='csv'", "or pass --from csv (--to csv for the output)")
     return message.replace("shoal.methods() lists", "'shoal methods' lists").replace("; see shoal.Plan.", ".")
+
+
+def shown(text: str) -> str:
+    """Return a text of the data, such as a name, that prints as itself: on one line and without effect on a terminal.
+
+    Control characters, escape sequences, line ends, marks of the direction of writing and other characters that cannot
+    be seen are written as in Python.
+    """
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
+
+
+def shown_lines(text: str) -> str:
+    """Return a text of several lines that is safe to print."""
+    return "\n".join(map(shown, text.split("\n")))

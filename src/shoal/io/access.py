@@ -20,6 +20,7 @@ from shoal.io.formats import FORMATS, Format, Place, locate
 from shoal.io.published import sending
 from shoal.io.source import Reading, Source, Writing, Written
 from shoal.progress import Progress, part, throttled
+from shoal.tables.traces import plain
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -38,6 +39,7 @@ def read(
     encoding: str | None = None,
     decimal: str | None = None,
     quote: str | None = None,
+    header: bool | None = None,
     progress: Progress | None = None,
 ) -> Source:
     """Read a table from a file or a database.
@@ -56,6 +58,10 @@ def read(
         The name or position (from 0) of the sheet of a workbook. By default the first.
     delimiter, encoding, decimal, quote : str, optional
         The dialect of a CSV file; whatever is not given is detected. ``quote=''`` means that there is no quoting.
+    header : bool, optional
+        Whether the first line of a CSV file or a sheet holds the names of the columns. By default it must, and a line
+        that looks like a record is refused. True takes it for names whatever it looks like; False names the columns
+        ``column_1``, ``column_2``, ...; other formats have names.
     progress : callable, optional
         Called with the fraction done, from 0 to 1.
 
@@ -67,13 +73,14 @@ def read(
     report = throttled(progress)
     csv_options = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal, "quote": quote}
     _refuse_foreign_options(place.format, {"table": table, "query": query}, {"sheet": sheet}, csv_options)
+    _check_header(header, place.format)
     if place.format.database:
         if place.path is not None:
             checked_input(place.path)
         result: Source = _module(place.format).read(place, table=table, query=query, progress=report)
         return result
     with _on_disk(place) as path:
-        options: dict[str, Any] = {**csv_options, "sheet": sheet, "progress": report}
+        options: dict[str, Any] = {**csv_options, "sheet": sheet, "header": header, "progress": report}
         name = "standard input" if place.standard else str(place.path)
         return _read_file(Reading(path, place.format.name, name, place.suffix, place.compression, **options))
 
@@ -87,6 +94,7 @@ def write(
     format: str | None = None,
     name_of_table: str | None = None,
     force: bool = False,
+    escape_formulas: bool = False,
     progress: Progress | None = None,
 ) -> Written:
     """Write a table to a file or a database, completely or not at all.
@@ -113,6 +121,10 @@ def write(
         The table of a database. For SQLite and DuckDB the default is the name of the file.
     force : bool, default False
         Whether to replace an existing file or table.
+    escape_formulas : bool, default False
+        Whether to put an apostrophe before texts of a CSV file that a spreadsheet program would take for formulas:
+        those that begin with ``=``, ``+``, ``-``, ``@`` or a tab, but not numbers. Different texts stay different.
+        Workbooks mark such texts as texts in any case.
     progress : callable, optional
         Called with the fraction done, from 0 to 1.
 
@@ -126,7 +138,12 @@ def write(
         raise DataError(
             "The columns of a table must have distinct, non-empty names. Got a name that is empty or repeated."
         )
+    table = plain(table)
     checked = check if check is not None else _no_check
+    if escape_formulas and place.format.name not in ("csv", "excel"):
+        raise OptionError(
+            f"The 'escape_formulas' must be given for CSV files and workbooks only. Got it for {place.format.name}."
+        )
     if place.format.database:
         module = _module(place.format)
         written: Written = module.write(table, place, name=name_of_table, check=checked, force=force, progress=report)
@@ -134,21 +151,22 @@ def write(
     if name_of_table is not None:
         raise OptionError(f"The 'name_of_table' must be given for databases only. Got it for {place.format.name}.")
     if place.standard:
-        return _to_standard_output(table, place, like, checked, report)
-    return _to_file(table, place, like, checked, force, report)
+        job = Writing(Path(), place.format.name, "standard output", place.suffix, None, like, escape_formulas, report)
+        return _to_standard_output(table, job, checked)
+    job = Writing(
+        *(Path(), place.format.name, str(place.path), place.suffix, place.compression, like, escape_formulas, report)
+    )
+    return _to_file(table, place, job, checked, force)
 
 
-def _to_file(
-    table: pa.Table, place: Place, like: Source | None, check: Check, force: bool, report: Progress
-) -> Written:
+def _to_file(table: pa.Table, place: Place, job: Writing, check: Check, force: bool) -> Written:
     if place.path is None:
         raise OptionError("The 'target' must be a path. Got none.")
     path = checked_target(place.path, force)
     with draft(path) as beside:
-        job = Writing(beside.path, place.format.name, str(place.path), place.suffix, place.compression, like, report)
-        written = _written(table, job, check)
+        written = _written(table, replace(job, path=beside.path), check)
         beside.publish(force)
-    report(1.0)
+    job.progress(1.0)
     return written
 
 
@@ -164,7 +182,7 @@ def _written(table: pa.Table, job: Writing, check: Check) -> Written:
     again = _read_file(replace(reading, progress=part(report, 0.5, 0.9)))
     import_module("shoal.io.comparison").require_same(expected.table, again.table, job.name)
     check(again)
-    return Written(job.name, again.sha256, table.num_rows, os.stat(job.path).st_size, expected.notes)
+    return Written(job.name, again.sha256, table.num_rows, os.stat(job.path).st_size, expected.notes, expected.warnings)
 
 
 def _read_file(job: Reading) -> Source:
@@ -182,12 +200,10 @@ def _read_file(job: Reading) -> Source:
     return source
 
 
-def _to_standard_output(table: pa.Table, place: Place, like: Source | None, check: Check, report: Progress) -> Written:
+def _to_standard_output(table: pa.Table, job: Writing, check: Check) -> Written:
     """Write to an unnamed file first, so that nothing is sent before it is checked."""
     with temporary() as file:
-        path = Path(f"/dev/fd/{file.fileno()}")
-        job = Writing(path, place.format.name, "standard output", place.suffix, None, like, report)
-        written = _written(table, job, check)
+        written = _written(table, replace(job, path=Path(f"/dev/fd/{file.fileno()}")), check)
         file.seek(0)
         _send(file)
     return replace(written, sha256=None)
@@ -260,6 +276,16 @@ def _refuse_foreign_options(format: Format, sql: dict[str, Any], sheet: dict[str
         )
     if sql["table"] is not None and sql["query"] is not None:
         raise OptionError("At most one of 'table' and 'query' must be given to read. Got both.")
+
+
+def _check_header(header: bool | None, format: Format) -> None:
+    if header is not None and not isinstance(header, bool):
+        raise OptionError("The 'header' option of read must be True, False or None. Got something else.")
+    if header is False and format.name not in ("csv", "excel"):
+        raise OptionError(
+            "The 'header' option of read must be False for CSV files and workbooks only. "
+            f"Got the format {format.name!r}."
+        )
 
 
 def _no_check(_: Source) -> None:

@@ -1,4 +1,4 @@
-"""Parquet and Arrow IPC files. All types, all metadata and the compression of Parquet are kept."""
+"""Parquet and Arrow IPC files. All types, all metadata of the table and the compression of Parquet are kept."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from shoal.errors import DataError
 from shoal.io.files import sha256_of
 from shoal.io.source import Expected, Reading, Source, Writing
 from shoal.progress import part
+from shoal.tables.traces import plain, without_hidden
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,6 +30,7 @@ def read(job: Reading) -> Source:
         else:
             table = _arrow(job)
         table.validate()
+        table = plain(table)
     except (pa.ArrowException, OSError, ValueError):
         # Not passed on: Arrow's message may quote the file.
         raise DataError(
@@ -63,6 +65,13 @@ def _arrow(job: Reading) -> pa.Table:
         return reader.read_all()
 
 
+def _nothing_beneath_nulls(table: pa.Table) -> pa.Table:
+    """Return a table without the values that lie beneath nulls, which an Arrow file would hold."""
+    for at, field in enumerate(table.schema):
+        table = table.set_column(at, field, without_hidden(table.column(at)))
+    return table
+
+
 def write(table: pa.Table, job: Writing) -> Expected:
     """Write Parquet with the compression of `job.like`, or an Arrow file."""
     import pyarrow as pa
@@ -79,7 +88,7 @@ def write(table: pa.Table, job: Writing) -> Expected:
             options = pa.ipc.IpcWriteOptions(compression="lz4" if job.suffix == ".feather" else None)
             with pa.OSFile(str(job.path), "wb") as file, pa.ipc.new_file(file, table.schema, options=options) as writer:
                 # Categories of one column must be numbered alike in all chunks.
-                writer.write_table(table.unify_dictionaries())
+                writer.write_table(_nothing_beneath_nulls(table).unify_dictionaries())
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
         kinds = (
             ", ".join(sorted({str(kind) for kind in table.schema.types if pa.types.is_nested(kind)})) or "one of them"

@@ -31,10 +31,14 @@ _POINT_NUMBER = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
 
 
 class Field(NamedTuple):
-    """One field of a record, and whether it was quoted."""
+    """One field of a record, whether it was quoted, and whether anything follows the closing quote."""
 
     text: str
     quoted: bool
+    tail: bool = False
+
+
+_EMPTY = [Field("", False)]
 
 
 def byte_order_mark(start: bytes) -> str | None:
@@ -72,7 +76,8 @@ def records(text: str, delimiter: str, quote: str) -> Iterator[tuple[list[Field]
         if match.start() == len(text) and not record:
             return
         if match["plain"] is None:
-            record.append(Field(match["inside"].replace(quote * 2, quote) + match["tail"], True))
+            inside = match["inside"].replace(quote * 2, quote) + match["tail"]
+            record.append(Field(inside, True, bool(match["tail"])))
         else:
             record.append(Field(match["plain"], False))
         if match["end"] != delimiter:
@@ -101,7 +106,7 @@ def detect(text: str, whole: bool, encoding: str, bom: bool, *, delimiter: str |
     if delimiter is None:
         scores = [(_score(text, whole, d, quote), -rank) for rank, d in enumerate(DELIMITERS)]
         delimiter = DELIMITERS[-max(scores)[1]]
-    sample = [(record, end) for record, end in _complete(text, whole, delimiter, quote) if record != [("", False)]]
+    sample = [(record, end) for record, end in _complete(text, whole, delimiter, quote) if record != _EMPTY]
     fields = [field for record, _ in sample for field in record if field.text or field.quoted]
     ends = [end for _, end in sample if end]
     body = [field.text.strip() for record, _ in sample[1:] for field in record]
@@ -121,10 +126,8 @@ def detect(text: str, whole: bool, encoding: str, bom: bool, *, delimiter: str |
 
 def _quote(text: str) -> str:
     """Return the quote: an apostrophe if all names of the header are in apostrophes, else a double quote."""
-    header = re.split(r"[\r\n]", text, maxsplit=1)[0]
-    names = re.split(r"[,;\t|]", header)
-    apostrophes = all(len(name) > 1 and name[0] == name[-1] == "'" for name in names)
-    return "'" if apostrophes and '"' not in header else '"'
+    name = "'(?:[^']|'')+'"
+    return "'" if re.match(rf"{name}(?:[,;\t|]{name})*+(?:[\r\n]|\Z)", text) else '"'
 
 
 def _complete(text: str, whole: bool, delimiter: str, quote: str) -> list[tuple[list[Field], str]]:
@@ -134,8 +137,13 @@ def _complete(text: str, whole: bool, delimiter: str, quote: str) -> list[tuple[
 
 
 def _score(text: str, whole: bool, delimiter: str, quote: str) -> tuple[float, int]:
-    """Return how well a delimiter fits: the share of records that are as long as the header, then that length."""
-    lengths = [len(record) for record, _ in _complete(text, whole, delimiter, quote) if record != [("", False)]]
-    if lengths[0] == 1:
-        return 0.0, 1
-    return sum(length == lengths[0] for length in lengths) / len(lengths), lengths[0]
+    """Return how well a delimiter fits: the share of records that are as long as the header, then that length.
+
+    A delimiter that the header does not have is among the last choices. If no other has it either, the file has one
+    column, and its delimiter is one that no record has. The very last are those that cut a quoted name.
+    """
+    sample = [record for record, _ in _complete(text, whole, delimiter, quote) if record != _EMPTY]
+    header = sample[0]
+    share = sum(len(record) == len(header) for record in sample) / len(sample)
+    demerits = 2 if any(field.tail for field in header) else 1 if len(header) == 1 else 0
+    return share - demerits, len(header)

@@ -1,7 +1,8 @@
 """Reading CSV: Arrow parses the file, every field stays the text that was written, and what Arrow lets pass is checked.
 
 A null is an empty field without quotes; ``""`` is an empty text. Rows that are not as long as the header, empty or
-repeated names, NUL characters and quotes that are never closed are refused, with their line where there is one.
+repeated names, a first line that looks like a record, NUL characters and quotes that are never closed are refused, with
+their line where there is one.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ from __future__ import annotations
 import csv
 import io
 import sys
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -19,6 +19,7 @@ from shoal.errors import DataError, OptionError
 from shoal.io.csv_dialect import SAMPLE, codec, detect, records
 from shoal.io.csv_stream import CsvStream, NulError, UndecodableError, encodings
 from shoal.io.csv_writer import write
+from shoal.io.headers import check_names, positional, refuse_record
 from shoal.io.source import Dialect, Reading, Source
 
 if TYPE_CHECKING:
@@ -138,9 +139,19 @@ def _parsed(job: Reading, dialect: Dialect, columns: int) -> tuple[pa.Table, Csv
         last = table.num_rows - 1
         if table.num_columns != columns or last < 1 or table.column(0)[last].as_py() != stream.mark:
             raise _faulty_row(job, dialect, columns)
-        names = [column[0].as_py() for column in table.columns]
-        _check_names(job, names)
-        return table.slice(1, last - 1).rename_columns(names), stream, block
+        return _named(job, table.slice(0, last)), stream, block
+
+
+def _named(job: Reading, table: pa.Table) -> pa.Table:
+    """Return the rows with the names of their columns."""
+    if job.header is False:
+        return table.rename_columns(positional(table.num_columns))
+    names = [column[0].as_py() for column in table.columns]
+    check_names(names, job.name, "line")
+    table = table.slice(1).rename_columns(names)
+    if job.header is None:
+        refuse_record(table, job.name, "line")
+    return table
 
 
 def _by_arrow(stream: CsvStream, dialect: Dialect, columns: int, block: int, skip_empty: bool = True) -> Any:
@@ -165,17 +176,6 @@ def _by_arrow(stream: CsvStream, dialect: Dialect, columns: int, block: int, ski
         quoted_strings_can_be_null=False,
     )
     return pc.read_csv(pa.PythonFile(stream, mode="r"), options, parse, convert)
-
-
-def _check_names(job: Reading, names: list[str | None]) -> None:
-    empty = [str(position) for position, name in enumerate(names, 1) if not name]
-    twice = [repr(name) for name, count in Counter(names).items() if name and count > 1]
-    if empty or twice:
-        fault = f"no name for column {', '.join(empty)}" if empty else f"{', '.join(twice)} more than once"
-        raise DataError(
-            f"The first line of {job.name} must give every column a name of its own. Got {fault}.",
-            "add a line of column names, or pass the delimiter if it was detected wrongly.",
-        )
 
 
 def _faulty_row(job: Reading, dialect: Dialect, columns: int) -> DataError:
@@ -218,7 +218,7 @@ def _long_fields() -> Iterator[None]:
 def _empty_lines(job: Reading, dialect: Dialect, columns: int, block: int, rows: int) -> int:
     with CsvStream(job.path, job.compression, dialect.encoding, columns, dialect.delimiter) as stream:
         table = _by_arrow(stream, dialect, columns, block, skip_empty=False)
-    return int(table.num_rows) - rows - 2
+    return int(table.num_rows) - rows - (1 if job.header is False else 2)
 
 
 def _notes(job: Reading, dialect: Dialect, table: pa.Table) -> list[str]:
@@ -235,6 +235,8 @@ def _notes(job: Reading, dialect: Dialect, table: pa.Table) -> list[str]:
     ]
     if dialect.quote != '"':
         notes.append(f"quotes: {dialect.quote or 'none'} ({origin(job.quote)})")
+    if job.header is False:
+        notes.append("column names: none in the file (given)")
     if table.num_columns == 1 and (missing := table.column(0).null_count):
         notes.append(f"empty lines: {missing} read as missing values")
     return notes

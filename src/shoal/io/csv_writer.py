@@ -9,9 +9,12 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import IO, TYPE_CHECKING, Any
 
 from shoal.errors import DataError, ShoalError
+from shoal.io import formulas
+from shoal.io.csv_dialect import DELIMITERS
 from shoal.io.source import Dialect, Expected, Writing
 
 if TYPE_CHECKING:
@@ -30,6 +33,8 @@ def write(table: pa.Table, job: Writing) -> Expected:
     if len(table.column_names) == 0:
         raise DataError("A table must have at least one column to be written as CSV. Got none.")
     wanted = texts(table, dialect.decimal)
+    warnings = () if job.escape_formulas else formulas.warning(wanted)
+    wanted = formulas.escaped(wanted) if job.escape_formulas else wanted
     with open(job.path, "wb", buffering=0) as file:
         _through(file, job.compression, lambda sink: _write_all(wanted, dialect, sink, job))
     again = {
@@ -37,8 +42,9 @@ def write(table: pa.Table, job: Writing) -> Expected:
         "quote": dialect.quote,
         "encoding": dialect.encoding,
         "decimal": dialect.decimal,
+        "header": True,
     }
-    return Expected(wanted, (), again)
+    return Expected(wanted, (), again, warnings)
 
 
 def texts(table: pa.Table, decimal: str = ".") -> pa.Table:
@@ -111,7 +117,7 @@ def _write_all(table: pa.Table, dialect: Dialect, sink: Any, job: Writing) -> No
     if dialect.bom:
         sink.write("\ufeff".encode(dialect.encoding))
     for batch, rows in _batches(table):
-        lines = _lines(batch, dialect, job.name)
+        lines = _lines(batch, dialect if rows else _of_names(batch, dialect), job.name)
         for piece in lines:
             if utf8:
                 sink.write(piece)
@@ -132,6 +138,17 @@ def _batches(table: pa.Table) -> Iterator[tuple[Any, int]]:
     yield pa.RecordBatch.from_arrays(header, names=[str(i) for i in range(len(header))]), 0
     for batch in table.to_batches(max_chunksize=_ROWS):
         yield batch, batch.num_rows
+
+
+def _of_names(batch: Any, dialect: Dialect) -> Dialect:
+    """Return the dialect of the first line, from which the dialect of the file can be told.
+
+    All names are quoted if one has a character that may be taken for a delimiter or a quote, and always if the quote
+    is not the usual one.
+    """
+    names = "".join(column[0].as_py() for column in batch.columns)
+    told = dialect.quote == '"' and not any(character in names for character in (*DELIMITERS, '"', "'"))
+    return dialect if told or not dialect.quote else replace(dialect, quoting="all")
 
 
 def _lines(batch: Any, dialect: Dialect, name: str) -> Iterator[memoryview]:

@@ -19,7 +19,7 @@ from shoal.io.sql import identifiers, quoted
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Check", "Database", "check_capitals", "check_names", "file_of", "no_rows"]
+__all__ = ["Check", "Database", "check_capitals", "check_names", "file_of"]
 
 Check = Callable[[Source], None]
 
@@ -168,8 +168,3 @@ def check_capitals(names: Sequence[str], database: str) -> None:
         raise DataError(
             f"The columns of a {database} table must differ in more than capital letters. Got two that do not."
         )
-
-
-def no_rows() -> DataError:
-    """Return the error for a query that is not one."""
-    return DataError("The query must return rows. Got a statement that returns none.")

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shoal.errors import DataError, ShoalError
-from shoal.io.database import Check, Database, check_capitals, check_names, file_of, no_rows
+from shoal.errors import ShoalError
+from shoal.io.database import Check, Database, check_capitals, check_names, file_of
 from shoal.io.files import cannot_write, checked_target, draft
 from shoal.io.formats import Place, needed
 from shoal.io.source import Source, Written
-from shoal.io.sql import identifiers, quoted
+from shoal.io.sql import identifiers, no_rows, quoted, single
 from shoal.io.typed import plain
 from shoal.progress import Progress
 
@@ -23,7 +22,16 @@ if TYPE_CHECKING:
 
 __all__ = ["read", "write"]
 
-_SETTINGS = {"enable_external_access": "false", "autoinstall_known_extensions": "false"}
+# No files, no network, no extensions, no Python variables; and no query can change that.
+_SETTINGS = {
+    "enable_external_access": "false",
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "python_enable_replacements": "false",
+    "lock_configuration": "true",
+}
+# PIVOT is several statements for DuckDB.
+_QUERIES = ("SELECT", "MULTI")
 _MEMORY = ":memory:"
 _ERRORS = (
     *(errno.ENOSPC, errno.EDQUOT, errno.EFBIG),
@@ -125,12 +133,12 @@ class _Duck(Database):
             raise self._translated(error) from None
 
     def result(self, query: str, notes: list[str]) -> Any:
-        # DuckDB would run several statements and return the rows of the last one.
         try:
-            statements = self._connection.extract_statements(query)
-            if len(statements) != 1:
-                raise DataError(f"The query must be one statement. Got {len(statements)}.")
-            relation = self._connection.sql(re.sub(r";\s*\Z", "", query))
+            # DuckDB would run several statements and return the rows of the last one.
+            statements = self._connection.extract_statements(single(query))
+            if [statement.type.name in _QUERIES for statement in statements] != [True]:
+                raise no_rows()
+            relation = self._connection.sql(single(query))
             if relation is None:
                 raise no_rows()
             rows = relation.to_arrow_table()

@@ -9,7 +9,6 @@ from __future__ import annotations
 import datetime
 import io
 import zipfile
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from shoal.errors import DataError, OptionError, near_names
 from shoal.io.files import sha256_of
 from shoal.io.formats import needed
+from shoal.io.headers import check_names, positional, refuse_record
 from shoal.io.source import Expected, Reading, Source, Writing
 from shoal.io.typed import Apart, column, numbered, plain
 
@@ -28,6 +28,7 @@ __all__ = ["read", "write"]
 _ROWS, _COLUMNS, _CHARACTERS = 1_048_576, 16_384, 32_767
 _MOST = 2**53
 _BUFFER = 2**20
+_FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 # What a cell holds that its value does not tell: the error, the formula, or that its text is empty. {column: {row: ..}}
 _Odd = dict[int, dict[int, str]]
@@ -54,7 +55,7 @@ def read(job: Reading) -> Source:
     if errors:
         notes.append(f"errors: {errors} cells such as #N/A read as missing values")
     names = _names(job, rows)
-    width, body = len(names), rows[1:]
+    width, body = len(names), rows if job.header is False else rows[1:]
     rows_before = len(body)
     while body and all(value is None for value in body[-1]):
         body.pop()  # formatted, but empty
@@ -70,9 +71,12 @@ def read(job: Reading) -> Source:
         values = [row[i] if i < len(row) else None for row in body]
         columns.append(column(values, name, notes, apart))
         if i in odd:
-            apart[name] = numbered((type(value), odd[i].get(r)) for r, value in enumerate(values, start=1))
-    job.progress(1.0)
+            rows_above = 0 if job.header is False else 1
+            apart[name] = numbered((type(value), odd[i].get(r)) for r, value in enumerate(values, rows_above))
     table = pa.table(columns, names=names)
+    if job.header is None:
+        refuse_record(table, job.name, "row")
+    job.progress(1.0)
     return Source(table, False, "excel", None, digest, job.name, tuple(notes), apart=apart)
 
 
@@ -137,14 +141,15 @@ def _sheet(job: Reading, book: Any) -> Any:
 
 
 def _names(job: Reading, rows: list[list[Any]]) -> list[str]:
+    if job.header is False:
+        return positional(max((len(row) for row in rows), default=0))
     first = list(rows[0]) if rows else []
     while first and first[-1] is None:
         first.pop()
+    if not first:
+        raise DataError(f"The first row of {job.name} must hold the names of the columns. Got an empty one.")
     names = ["" if value is None else str(value) for value in first]
-    twice = [repr(name) for name, count in Counter(names).items() if name and count > 1]
-    if not names or "" in names or twice:
-        fault = "an empty sheet" if not names else f"{', '.join(twice)} twice" if twice else "a column without one"
-        raise DataError(f"The first row of {job.name} must give every column a name of its own. Got {fault}.")
+    check_names(names, job.name, "row")
     return names
 
 
@@ -176,7 +181,7 @@ def write(table: pa.Table, job: Writing) -> Expected:
             _streaming(wanted, job)(openpyxl.Workbook(write_only=True), archive).write_data()
     except IllegalCharacterError:  # its message is the text itself
         raise DataError(f"The texts of a workbook must not have control characters. Got some for {job.name}.") from None
-    return Expected(wanted, tuple(notes))
+    return Expected(wanted, tuple(notes), {"header": True})
 
 
 def _streaming(table: pa.Table, job: Writing) -> Any:
@@ -222,7 +227,8 @@ def _cells(table: pa.Table, sheet: Any) -> Iterator[tuple[int, list[Any]]]:
             return value
         made = WriteOnlyCell(sheet, value)
         if number_format is None:
-            made.data_type = "s"  # a text that begins with = is a text, not a formula
+            made.data_type = "s"  # a text that begins with = is a text, not a formula,
+            made.quotePrefix = value.startswith(_FORMULAS)  # even after somebody has edited the cell
         else:
             made.number_format = number_format
         return made
@@ -276,10 +282,10 @@ def _fitted(values: Any, name: str, notes: list[str]) -> Any:
         return _sixteen_digits(values.cast(pa.float64()), name, notes)
     elif pa.types.is_floating(kind):
         return _sixteen_digits(values.cast(pa.float64()), name, notes)
-    elif pa.types.is_timestamp(kind) and kind.tz is not None:
-        notes.append(f"column {name!r}: moments with a time zone became texts in UTC")
-        return pc.strftime(values.cast(pa.timestamp("us", "UTC")), "%Y-%m-%dT%H:%M:%SZ")
     elif pa.types.is_timestamp(kind):
+        if kind.tz is not None:
+            notes.append(f"column {name!r}: moments are in UTC; the time zone is lost")
+            values = values.cast(pa.timestamp(kind.unit, "UTC")).cast(pa.timestamp(kind.unit))
         rounded = pc.round_temporal(values, 1, "millisecond").cast(pa.timestamp("us"))
         if not rounded.equals(values.cast(pa.timestamp("us"), safe=False)):
             notes.append(f"column {name!r}: times were rounded to milliseconds")

@@ -6,10 +6,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, OptionError, ShoalError
-from shoal.io.database import Check, Database, check_names, no_rows
+from shoal.io.database import Check, Database, check_names
 from shoal.io.formats import Place, needed
 from shoal.io.source import Source, Written
-from shoal.io.sql import Address, identifiers, quoted
+from shoal.io.sql import Address, identifiers, no_rows, quoted, single
 from shoal.io.typed import finer, microseconds, plain
 from shoal.progress import Progress
 
@@ -127,7 +127,8 @@ class _Postgres(Database):
         """Return the rows of a query, with PostgreSQL's types converted to Arrow's."""
         import pyarrow as pa
 
-        cursor = self.run(query)
+        # Only what returns rows can stand in brackets: COPY .. TO PROGRAM, for one, is no change for PostgreSQL.
+        cursor = self.run(f"SELECT * FROM (\n{single(query)}\n) AS query")
         try:
             rows = cursor.fetch_arrow_table()
         except self._errors as error:

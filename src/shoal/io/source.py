@@ -59,6 +59,7 @@ class Written:
     rows: int
     bytes: int | None
     notes: tuple[str, ...] = ()  # what the format could not hold, one line each
+    warnings: tuple[str, ...] = ()  # what may harm readers of the file
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,7 @@ class Reading:
     quote: str | None = None
     encoding: str | None = None
     decimal: str | None = None
+    header: bool | None = None  # whether the first line has the names; None: yes, unless it looks like a record
     progress: Progress = silent
 
 
@@ -88,6 +90,7 @@ class Writing:
     suffix: str = ""
     compression: str | None = None
     like: Source | None = None
+    escape_formulas: bool = False
     progress: Progress = silent
 
 
@@ -98,3 +101,4 @@ class Expected:
     table: pa.Table
     notes: tuple[str, ...] = ()
     options: dict[str, Any] = field(default_factory=dict)  # of Reading
+    warnings: tuple[str, ...] = ()

@@ -1,15 +1,20 @@
-"""Names in SQL, and addresses of database servers without their passwords."""
+"""Names and queries in SQL, and addresses of database servers without their passwords."""
 
 from __future__ import annotations
 
 import re
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
-from shoal.errors import OptionError
+from shoal.errors import DataError, OptionError
 
-__all__ = ["Address", "identifiers", "quoted"]
+__all__ = ["Address", "identifiers", "no_rows", "quoted", "single"]
 
 _NAME = re.compile(r'"((?:[^"]|"")+)"|([^".]+)')
+# Comments, texts and names: a semicolon in them does not end a statement.
+_COVERED = re.compile(
+    r"""--[^\r\n]* | /\* | [eE]'(?:[^'\\]|\\.|'')*' | '[^']*' | "[^"]*" | (?<!\w)(\$\w*\$).*?\1""",
+    re.VERBOSE | re.DOTALL,
+)
 
 
 def identifiers(name: str) -> tuple[str, ...]:
@@ -37,6 +42,48 @@ def quoted(*parts: str) -> str:
     return ".".join('"' + part.replace('"', '""') + '"' for part in parts)
 
 
+def single(query: str, *, nested: bool = True) -> str:
+    """Return a query without the semicolon at its end, for use inside another one; refuse several statements.
+
+    Parameters
+    ----------
+    query : str
+    nested : bool
+        Whether comments may contain comments: they may in PostgreSQL and DuckDB, but not in SQLite.
+    """
+    bare, position = "", 0
+    while match := _COVERED.search(query, position):
+        end = _end_of_comment(query, match.end(), nested) if match[0] == "/*" else match.end()
+        filler = " " if match[0].startswith(("--", "/*")) else "x"
+        bare += query[position : match.start()] + filler * (end - match.start())
+        position = end
+    bare += query[position:]
+    first, _, rest = bare.partition(";")
+    if rest.replace(";", "").strip():
+        raise DataError("The query must be one statement. Got several, with a semicolon between them.")
+    if not first.strip():
+        raise no_rows()
+    return query[: len(first)]
+
+
+def _end_of_comment(query: str, position: int, nested: bool) -> int:
+    """Return where a comment ends."""
+    depth = 1
+    for mark in re.finditer(r"/\*|\*/", query[position:]):
+        depth += nested if mark[0] == "/*" else -1
+        if depth == 0:
+            return position + mark.end()
+    return len(query)
+
+
+def no_rows() -> DataError:
+    """Return the error for a query that is not one."""
+    return DataError(
+        "The query must be one that returns rows and changes nothing: SELECT, WITH .. SELECT, VALUES or TABLE. "
+        "Got another statement."
+    )
+
+
 class Address:
     """The address of a server: `url` holds the password, `name` does not.
 
@@ -54,11 +101,7 @@ class Address:
                 "Got one with special characters in the wrong place.",
                 "write characters such as / @ # % : in a password as %2F %40 %23 %25 %3A, or leave it to PGPASSWORD.",
             )
-        parts = urlsplit(url)
-        try:
-            port = parts.port
-        except ValueError:
-            raise OptionError("The port in the address of a database must be a number. Got something else.") from None
+        parts, port = _split(url)
         options = dict(parse_qsl(parts.query))
         secrets = {parts.password, *(value for key, value in options.items() if "pass" in key)}
         self._secrets = {text for s in secrets if s for text in (s, unquote(s))}
@@ -75,3 +118,20 @@ class Address:
 
     def __repr__(self) -> str:
         return f"Address({self.name!r})"
+
+
+def _split(url: str) -> tuple[SplitResult, int | None]:
+    """Return the parts of an address and its port."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        raise OptionError(
+            "The host in the address of a database must be a name or a number. Got one that cannot be read.",
+            "write an IPv6 address in brackets: postgresql://user@[::1]:5432/database.",
+        ) from None
+    try:
+        return parts, parts.port
+    except ValueError:
+        raise OptionError(
+            "The port in the address of a database must be a number up to 65535. Got something else."
+        ) from None

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import datetime
 import errno
+import re
 import sqlite3
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, ShoalError
-from shoal.io.database import Check, Database, check_capitals, check_names, file_of, no_rows
+from shoal.io.database import Check, Database, check_capitals, check_names, file_of
 from shoal.io.files import cannot_write, checked_target, draft
 from shoal.io.formats import Place
 from shoal.io.source import Source, Written
-from shoal.io.sql import identifiers, quoted
+from shoal.io.sql import identifiers, no_rows, quoted, single
 from shoal.io.typed import Apart, column, finer, microseconds, plain
 from shoal.progress import Progress
 
@@ -32,7 +33,24 @@ _REASONS = {
     "SQLITE_BUSY": "a database that another program has locked",
     "SQLITE_READONLY": "an attempt to change a database that is open for reading only",
     "SQLITE_CANTOPEN": "a file that cannot be opened",
+    "SQLITE_AUTH": "a statement that does more than read the tables of this database",
 }
+# Virtual tables prepare statements that write when they are opened for reading; `query_only` keeps them from running.
+_ACTIONS = {
+    *(sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE),
+    *(sqlite3.SQLITE_INSERT, sqlite3.SQLITE_UPDATE, sqlite3.SQLITE_DELETE),
+}
+_PRAGMAS = ("data_version", "table_info", "table_xinfo")
+_FUNCTIONS = ("edit", "fsdir", "fts3_tokenizer", "load_extension", "readfile", "writefile")
+
+
+def _reads(action: int, first: str | None, second: str | None, *_: object) -> int:
+    """Allow a statement to read the tables of its database, and nothing else."""
+    if action == sqlite3.SQLITE_PRAGMA:
+        allowed = first in _PRAGMAS
+    else:
+        allowed = action in _ACTIONS and not (action == sqlite3.SQLITE_FUNCTION and second in _FUNCTIONS)
+    return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
 
 
 def read(place: Place, *, table: str | None, query: str | None, progress: Progress) -> Source:
@@ -67,15 +85,16 @@ class _Sqlite(Database):
 
     def __init__(self, path: Path, name: str | None = None, read_only: bool = False) -> None:
         self.name = name or str(path)
-        # Not "ro": what a killed writer has left must be rolled back before anything can be read.
-        mode = "rw" if read_only else "rwc"
         try:
-            self._connection = sqlite3.connect(
-                f"{path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level=None, timeout=30.0
-            )
-            self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            # First "rw": what a killed writer has left must be rolled back before anything can be read.
+            self._connection = _connected(path, "rw" if read_only else "rwc")
             if read_only:
+                mode = self._connection.execute("PRAGMA journal_mode").fetchone()[0]
+                if mode != "wal":  # a connection that cannot write would leave the files of the log behind
+                    self._connection.close()
+                    self._connection = _connected(path, "ro")
                 self._connection.execute("PRAGMA query_only = ON")
+                self._connection.set_authorizer(_reads)
             else:
                 self._connection.execute("PRAGMA cache_spill = OFF")
                 self._connection.execute("PRAGMA temp_store = MEMORY")
@@ -137,7 +156,7 @@ class _Sqlite(Database):
         return self._fetched(f"SELECT * FROM {quoted(*table)}", self._declared(table), notes)
 
     def result(self, query: str, notes: list[str]) -> Any:
-        return self._fetched(query, {}, notes)
+        return self._fetched(single(query, nested=False), {}, notes)
 
     def _fetched(self, query: str, declared: dict[str, str], notes: list[str]) -> Any:
         import pyarrow as pa
@@ -165,6 +184,18 @@ class _Sqlite(Database):
                 apart[name] = differing
         self.apart = apart
         return pa.table(arrays, names=names)
+
+
+def _connected(path: Path, mode: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level=None, timeout=30.0
+    )
+    try:
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
 
 
 def _packed(values: tuple[Any, ...]) -> Any:
@@ -205,9 +236,10 @@ def _typed(values: Any, name: str, declared: str, notes: list[str]) -> Any:
     import pyarrow.compute as pc
 
     kind = _kinds().get(declared)
-    if declared.startswith("DECIMAL_TEXT("):
-        digits, _, scale = declared[len("DECIMAL_TEXT(") :].rstrip(")").partition(",")
-        kind = pa.decimal128(int(digits), int(scale))
+    if decimal := re.fullmatch(r"DECIMAL_TEXT\((\d{1,2}),(\d{1,2})\)", declared):
+        digits, scale = map(int, decimal.groups())
+        wide = pa.decimal128 if 0 < digits <= 38 else pa.decimal256 if 0 < digits <= 76 else None
+        kind = wide(digits, scale) if wide else None
     if pa.types.is_null(values.type):
         plain_kinds = {"INTEGER": pa.int64(), "REAL": pa.float64(), "BLOB": pa.binary()}
         return values.cast(kind or plain_kinds.get(declared, pa.string()))

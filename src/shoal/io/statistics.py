@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from shoal.errors import DataError, OptionError
 from shoal.io.files import sha256_of
 from shoal.io.formats import needed
-from shoal.io.labels import KEY, field_labels, labelled, table_label
+from shoal.io.labels import KEY, field_labels, labelled
 from shoal.io.source import Expected, Reading, Source, Writing
 from shoal.io.typed import Apart, column, finer, numbered, plain
 
@@ -63,12 +63,10 @@ def read(job: Reading) -> Source:
         fields.append(labelled(pa.field(name, array.type), _labels(name, meta)))
     if meta.notes:
         notes.append(f"documents: {len(meta.notes)} lines of notes inside the file are not passed on")
-    schema = pa.schema(fields)
     if meta.file_label:
-        holder = labelled(pa.field("", pa.null()), {"label": meta.file_label})
-        schema = schema.with_metadata(holder.metadata)
+        notes.append("label of the file: not passed on")
     job.progress(1.0)
-    table = pa.Table.from_arrays(arrays, schema=schema)
+    table = pa.Table.from_arrays(arrays, schema=pa.schema(fields))
     compression = "zsav" if job.suffix == ".zsav" else None
     return Source(table, False, job.format, None, digest, job.name, tuple(notes), compression, apart)
 
@@ -160,10 +158,9 @@ def write(table: pa.Table, job: Writing) -> Expected:
     wanted = _fitting(plain(table, job.format), job, notes)
     like = job.like.table.schema if job.like is not None else None
     same_family = job.like is not None and job.like.format == job.format
-    labels = {name: field_labels(wanted.schema, name, like) for name in wanted.column_names}
+    labels = {name: field_labels(wanted, name, like) for name in wanted.column_names}
     options: dict[str, Any] = {
         "column_labels": {name: own["label"] for name, own in labels.items() if own.get("label")},
-        "file_label": table_label(wanted.schema, like),
         "variable_format": _formats(wanted, labels, same_family, job.format),
     }
     if job.format in ("stata", "spss"):

@@ -96,7 +96,7 @@ def plain(table: pa.Table, format: str) -> pa.Table:
             kind = kind.value_type
         if pa.types.is_nested(kind) or pa.types.is_duration(kind) or pa.types.is_interval(kind):
             raise _unfit(field, format)
-        narrow = {pa.large_string(): pa.string(), pa.string_view(): pa.string(), pa.null(): pa.string()}
+        narrow = {pa.large_string(): pa.string(), pa.null(): pa.string()}
         if kind in narrow:
             field = field.with_type(narrow[kind])
             table = table.set_column(position, field, table.column(position).cast(field.type))

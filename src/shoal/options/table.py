@@ -168,10 +168,28 @@ READING: tuple[Option, ...] = (
     _reading("--delimiter", "Delimiter of CSV. Default: detected.", "C", field="delimiter"),
     _reading("--encoding", "Encoding of CSV. Default: detected.", "E", field="encoding"),
     _reading("--decimal", "Decimal mark of CSV. Default: detected.", "C", field="decimal"),
+    _reading(
+        *("--quote", "Quotation mark of CSV, or [cyan]none[/cyan]. Default: detected.", "C"),
+        field="quote",
+        form=Form(parse=lambda text, flag: "" if text == "none" else text),
+    ),
+    _reading(
+        "--header/--no-header",
+        "The first line of CSV or of a sheet holds the names of the columns, or a record. Default: names, and a line "
+        "that looks like a record is refused.",
+        field="header",
+        form=SWITCH,
+    ),
 )
 WRITING: tuple[Option, ...] = (
     _writing("--to", "Format of OUT, if its suffix does not tell.", "FORMAT", field="format"),
     _writing("--to-table", "Table to write to, if OUT is a database.", "T", field="name_of_table"),
+    _writing(
+        "--escape-formulas",
+        "Put an apostrophe before texts of CSV that a spreadsheet would take for formulas.",
+        field="escape_formulas",
+        form=SWITCH,
+    ),
 )
 JSON = switch("--json", "Print one JSON object on standard output.", TALK)
 QUIET = switch("--quiet", "Show errors and warnings only.", TALK, short="-q")

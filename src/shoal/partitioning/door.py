@@ -45,7 +45,8 @@ def own(X: Array) -> Array:
 
     Kernels never write to it, but numba would compile each of them once more for read-only arrays.
     """
-    result = np.ascontiguousarray(X, dtype=np.float64)
+    with np.errstate(over="ignore"):  # of extended precision; what becomes infinite is refused
+        result = np.ascontiguousarray(X, dtype=np.float64)
     return result if result.flags.writeable else result.copy()
 
 
@@ -57,16 +58,26 @@ def look(X: Any, caller: str) -> None:
     name = f"The 'X' of {caller}"
     given = _array(X, name)
     _check_not_empty(given, name)
+    if len(given) == 1:
+        raise DataError(f"{name} must have at least two records. Got one sample.")
     if given.dtype.kind == "O":
         for j, column in enumerate(given.T):
             if any(isinstance(value, _NO_NUMBERS) for value in column):
                 raise DataError(f"{name} must hold real numbers only. Got text or dates in column {j}.", hint=_ENCODE)
         missing = np.frompyfunc(lambda value: value is None or value != value, 1, 1)(given).astype(bool)
         if all(isinstance(value, numbers.Real) for value in given[~missing]):
-            check_finite(np.where(missing, np.nan, given).astype(np.float64), name)
+            check_finite(_floats(np.where(missing, np.nan, given), name), name)
         return
     _check_numbers(given, name)
-    check_finite(given, name)
+    check_finite(own(given), name)
+
+
+def _floats(values: Array, name: str) -> Array:
+    """Return an array of Python's numbers in double precision."""
+    try:
+        return values.astype(np.float64)
+    except (OverflowError, TypeError, ValueError):
+        raise DataError(f"{name} must hold numbers that double precision can represent. Got others.") from None
 
 
 def _array(X: Any, name: str) -> Array:
@@ -81,11 +92,11 @@ def _array(X: Any, name: str) -> Array:
         kinds = getattr(X, "dtypes", ())
         if given.dtype.kind == "O" and len(kinds) and all(getattr(t, "kind", "O") in "iufb" for t in kinds):
             given = X.to_numpy(np.float64, na_value=np.nan)  # pandas makes objects of mixed number types
-    except (TypeError, ValueError) as error:
+    except Exception:  # whatever the conversion of the object raises; its message may quote the data
         raise DataError(
             f"{name} must be a two-dimensional array of numbers. Got a {type(X).__name__} that does not form one "
             "(rows of different lengths?)."
-        ) from error
+        ) from None
     if given.ndim != 2:
         raise DataError(
             f"{name} must have two dimensions, records and coordinates. Got {given.ndim}.",

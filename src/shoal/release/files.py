@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+import warnings
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -52,7 +53,15 @@ def save(
     """Write a release; see :meth:`Release.save`."""
     job = Job(release.plan, release.source, path, certificate, report, writing=options, force=force)
     job.check_targets()
-    return write_release(release, job, _WritingProgress(progress))
+    release = write_release(release, job, _WritingProgress(progress))
+    warn_of(release)
+    return release
+
+
+def warn_of(release: Release) -> None:
+    """Issue the warnings about the file that was written as Python warnings."""
+    for words in release.written.warnings if release.written is not None else ():
+        warnings.warn(words, UserWarning, stacklevel=4)
 
 
 def write_release(release: Release, job: Job, hooks: Hooks) -> Release:
@@ -82,6 +91,8 @@ def _written(release: Release, job: Job, output: Target, hooks: Hooks) -> Releas
     hooks.on_written(release)
     for words in written.notes:
         hooks.on_note(words)
+    for words in written.warnings:
+        hooks.on_warning(words)
     return release
 
 
@@ -130,7 +141,7 @@ def verify_file(source: str | PathLike[str] | Source, certificate: str | PathLik
         If the file is not the one that was released, or k or a privacy model does not hold.
     """
     facts = read_certificate(certificate)
-    source = source if isinstance(source, Source) else read(source)
+    source = source if isinstance(source, Source) else read(source, header=True)  # the certificate has the names
     output = facts.get("output") or {}
     if output.get("sha256") and source.sha256 and output["sha256"] != source.sha256:
         raise DisclosureError(

@@ -13,7 +13,7 @@ from shoal.errors import OptionError
 from shoal.io import Source
 from shoal.plan import Plan
 from shoal.progress import Progress, part, throttled
-from shoal.release.files import write_release
+from shoal.release.files import warn_of, write_release
 from shoal.release.groups.grouping import compiling_ahead
 from shoal.release.hooks import Hooks
 from shoal.release.job import Job, Target
@@ -34,6 +34,7 @@ def anonymize_file(
     force: bool = False,
     progress: Progress | None = None,
     name_of_table: str | None = None,
+    escape_formulas: bool = False,
     **fields: Any,
 ) -> Release:
     """Anonymise a file or a table of a database, and write the release.
@@ -53,6 +54,8 @@ def anonymize_file(
     progress : callable or None
     name_of_table : str or None
         The table to write to, if `output` is a database.
+    escape_formulas : bool
+        Whether to put an apostrophe before texts of CSV that a spreadsheet program would take for formulas.
     **fields
         Fields of :class:`shoal.Plan`.
 
@@ -70,12 +73,16 @@ def anonymize_file(
         output,
         certificate,
         report,
-        writing={} if name_of_table is None else {"name_of_table": name_of_table},
+        writing={
+            **({} if name_of_table is None else {"name_of_table": name_of_table}),
+            **({"escape_formulas": True} if escape_formulas else {}),
+        },
         force=force,
     )
     report_to = throttled(progress)
     report_to(0.0)
     release = run(job, _OverallProgress(report_to))
+    warn_of(release)
     report_to(1.0)
     return release
 

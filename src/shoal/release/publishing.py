@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from shoal.arrays import Array
+from shoal.io.labels import kept_labels
 from shoal.release.groups.blocks import Block
 from shoal.release.groups.cells import Cells
 from shoal.release.report.evidence import Measured
@@ -61,23 +61,11 @@ def _represented(read: Read, groups: GroupedRows, weights: Array | None, trim: f
     )
 
 
-def kept_names(table: Any, changed: dict[str, Any]) -> Iterator[str]:
-    """Yield warnings of columns whose type still names categories that do not occur in the release."""
+def without_metadata(native: Any) -> Any:
+    """Return a data frame with labels of its columns and of values that occur, and no other metadata of Arrow."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
-    for name, column in changed.items():
-        if pa.types.is_dictionary(column.type):
-            before, after = (
-                set(pc.unique(one.cast(one.type.value_type)).drop_null().to_pylist())
-                for one in (table.column(name), column)
-            )
-            if before - after:
-                yield (
-                    f"The categories of {name!r} are published, and {len(before - after)} of them occur in the "
-                    "original but not in the release, which reveals them. Convert the column to text, or remove unused "
-                    "categories."
-                )
+    return kept_labels(native) if isinstance(native, pa.Table) else native
 
 
 def _after(values: Values, chosen: Chosen, labels: Array) -> Values:

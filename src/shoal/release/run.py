@@ -21,7 +21,7 @@ from shoal.release.measures.bounds import bound_of
 from shoal.release.measures.losses import losses
 from shoal.release.measures.utility import utility_of
 from shoal.release.preparation import Prepared, prepare
-from shoal.release.publishing import kept_names, published
+from shoal.release.publishing import published, without_metadata
 from shoal.release.release import Release
 from shoal.release.report.evidence import Measured, gather_evidence
 from shoal.release.verified import Verified
@@ -146,7 +146,7 @@ def _carried_out(prepared: Prepared, progress: Progress | None) -> Release:
         bound = bound_of(coordinates, blocks, plan, weights, lost.total, part(report, 0.8, 0.85))
     with watch("publishing"):
         order = _order(table.num_rows, plan)
-        result, changed, measured = _table_of(prepared, blocks, order)
+        result, measured = _table_of(prepared, blocks, order)
     report(0.9)
     with watch("verifying"):
         units = constraints.units if constraints.units is None or order is None else constraints.units[order]
@@ -155,7 +155,7 @@ def _carried_out(prepared: Prepared, progress: Progress | None) -> Release:
         labels = joint(blocks)
         evidence = gather_evidence(measured, labels=labels, k=plan.k, X=coordinates.together())
         utility = utility_of(prepared.reads, blocks, plan.k, prepared.cells)
-    messages = [*prepared.warnings, *kept_names(table, changed)]
+    messages = list(prepared.warnings)
     held = audited.k if audited.k_units is None else audited.k_units
     if len(blocks) > 1 and held < plan.k:
         messages.append(
@@ -187,10 +187,8 @@ def _carried_out(prepared: Prepared, progress: Progress | None) -> Release:
     )
 
 
-def _table_of(
-    prepared: Prepared, blocks: list[Block], order: Array | None
-) -> tuple[Any, dict[str, Any], list[Measured]]:
-    """Return the table to publish, its changed columns, and every attribute before and after."""
+def _table_of(prepared: Prepared, blocks: list[Block], order: Array | None) -> tuple[Any, list[Measured]]:
+    """Return the table to publish, and every attribute before and after."""
     plan, keep = prepared.plan, prepared.keep
     changed, measured = published(prepared.table, prepared.reads, blocks, prepared.weights, plan.trim, prepared.cells)
     changed.update(prepared.merged_strata)
@@ -200,7 +198,8 @@ def _table_of(
     kept = [column.name for column in prepared.columns if column.role not in ("identifier", "unit")]
     # Row numbers would reveal which rows were left out.
     relabel = plan.shuffle or (keep is not None and not frames.has_labels(prepared.native))
-    return frames.rebuilt(prepared.native, kept, rows, changed, relabel=relabel), changed, measured
+    table = frames.rebuilt(prepared.native, kept, rows, changed, relabel=relabel)
+    return without_metadata(table), measured
 
 
 def _order(n: int, plan: Plan) -> Array | None:

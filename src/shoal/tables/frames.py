@@ -7,6 +7,7 @@ from typing import Any
 
 from shoal.arrays import Array
 from shoal.errors import DataError
+from shoal.tables.traces import plain, plain_column, without_traces
 
 # For the types of pandas that cannot hold missing values, those that can.
 NULLABLE = {
@@ -30,7 +31,7 @@ def to_arrow(native: Any, caller: str, names: list[str] | None = None) -> Any:
     import pyarrow as pa
 
     wanted = names_of(native, caller) if names is None else names
-    table = native.select(wanted) if isinstance(native, pa.Table) else _converted(native, wanted)
+    table = plain(native.select(wanted)) if isinstance(native, pa.Table) else _converted(native, wanted)
     if table.num_rows == 0:
         raise DataError(f"The table of {caller} must have rows. Got none.")
     return table
@@ -77,7 +78,7 @@ def _converted(native: Any, names: list[str]) -> Any:
     arrays = {}
     for name in names:
         try:
-            arrays[name] = pa.chunked_array([frame[name].to_arrow()])
+            arrays[name] = plain_column(pa.chunked_array([frame[name].to_arrow()]))
         except (pa.ArrowException, TypeError):
             raise DataError(
                 f"The column {name!r} must hold values of one type that Arrow has. Got others.",
@@ -113,6 +114,8 @@ def duplicate(native: Any) -> Any:
 def rebuilt(native: Any, keep: list[str], rows: Array | None, changed: Mapping[str, Any], *, relabel: bool) -> Any:
     """Return a data frame of the same type as `native` with some of its rows and columns, and new values.
 
+    Categories that do not occur any more are removed, and so are attributes that describe the frame.
+
     Parameters
     ----------
     native : data frame
@@ -128,12 +131,12 @@ def rebuilt(native: Any, keep: list[str], rows: Array | None, changed: Mapping[s
     import pyarrow as pa
 
     if isinstance(native, pa.Table):
-        table = native.select(keep)
+        table = plain(native.select(keep))
         table = table if rows is None else table.take(pa.array(rows))
         for name, array in changed.items():
             at = table.column_names.index(name)
             table = table.set_column(at, table.schema.field(name).with_type(array.type), array)
-        return table
+        return without_traces(table)
     import narwhals as nw
 
     # Not select, for which polars takes "*" and "^..$" as patterns: it would bring back columns that are dropped.
@@ -141,12 +144,12 @@ def rebuilt(native: Any, keep: list[str], rows: Array | None, changed: Mapping[s
     frame = frame if rows is None else frame[rows]
     if not frame.implementation.is_pandas_like():
         new = [_series(nw, pa, frame, name, array) for name, array in changed.items()]
-        return frame.with_columns(*new).to_native()
+        return without_traces(frame.with_columns(*new).to_native())
     result = frame.to_native()
     result = result.reset_index(drop=True) if relabel else result.copy()
     for name, array in changed.items():
         result[name] = _pandas_series(array, result[name], words=not _is_text(pa, frame[name].to_arrow().type))
-    return result
+    return without_traces(result)
 
 
 def _pandas_series(array: Any, before: Any, *, words: bool) -> Any:

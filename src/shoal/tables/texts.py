@@ -23,7 +23,10 @@ DECIMAL = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 BOOLEAN = r"(?i)^(true|false)$"
 DATE = r"^(?P<a>\d{1,4})(?P<s>[-/.])(?P<b>\d{1,2})(?P<t>[-/.])(?P<c>\d{1,4})$"
 ISO = "%Y-%m-%d"
-DATETIME = r"^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?$"
+_MOMENT = r"^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?"
+_ZONE = r"(Z|[+-]\d\d:?\d\d)$"
+DATETIME = _MOMENT + "$"
+ZONED = _MOMENT + _ZONE
 DATED = r"^(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4})([T ]\d\d:\d\d.*)?$"
 # Year, month and day in any order, with the same mark between them; every other pattern is left to strptime.
 PLAIN_PATTERN = re.compile(r"%([Ymd])([-/.])%(?!\1)([Ymd])\2%(?!\1|\3)[Ymd]")
@@ -74,7 +77,7 @@ def infer(column: Any, decimal: str, name: str) -> tuple[str, str]:
         return ("nominal", "codes: some have leading zeros") if contains(numbers, LEADING_ZERO) else ("integer", "")
     if matches(present, DATE) and date_pattern(present, name) is not None:
         return "date", ""
-    if matches(present, DATETIME):
+    if matches(present, DATETIME) or matches(present, ZONED):
         return "datetime", ""
     refuse_nearly("numbers", DECIMAL, numbers, present, name)
     refuse_nearly("dates", DATED, present, present, name)
@@ -332,8 +335,10 @@ def to_microseconds(column: Any, pattern: str, name: str) -> Array:
     if pattern:
         moments = _moments(present, pattern)
     else:
+        zone = "UTC" if len(present) and matches(present, ZONED) else None
+        cut = pc.replace_substring_regex(present, r"(\.\d{6})\d+", r"\1")
         try:
-            times = pc.cast(pc.cast(present, pa.timestamp("us")), pa.int64())
+            times = pc.cast(pc.cast(cut, pa.timestamp("us", zone)), pa.int64())
             moments = times.to_numpy(zero_copy_only=False).astype(np.float64)
         except pa.ArrowInvalid:
             moments = None
@@ -348,13 +353,18 @@ def to_microseconds(column: Any, pattern: str, name: str) -> Array:
 
 
 def time_pattern(present: Any) -> tuple[str, int]:
-    """Return the pattern of datetimes in ISO 8601 (T or a blank, seconds or not), and the digits of fractions."""
+    """Return the pattern of datetimes in ISO 8601 (T or a blank, seconds or not), and the digits of fractions.
+
+    Those with a time zone are written in UTC.
+    """
     import pyarrow.compute as pc
 
+    zone = "Z" if len(present) and matches(present, ZONED) else ""
+    present = pc.replace_substring_regex(present, _ZONE, "") if zone else present
     longest = int(pc.max(pc.utf8_length(present)).as_py() or 0)
     mark = "T" if pc.any(pc.match_substring(present, "T")).as_py() else " "
     pattern = f"%Y-%m-%d{mark}%H:%M" + ("" if longest <= 16 else ":%S" if longest <= 19 else ":%S.%f")
-    return pattern, max(0, longest - 20)
+    return pattern + zone, max(0, longest - 20)
 
 
 def writer(kind: str, writing: Notation) -> Callable[[Array], Sequence[str]]:
@@ -365,13 +375,15 @@ def writer(kind: str, writing: Notation) -> Callable[[Array], Sequence[str]]:
         pattern = writing.pattern or ("%Y-%m-%d" if kind == "date" else "%Y-%m-%d %H:%M:%S" + zone)
 
         # %f writes six digits: those that the column does not have are cut off.
+        mark = "Z" if pattern.endswith("%fZ") else ""
+        pattern = pattern.removesuffix(mark)
         end = None if writing.digits is None or not pattern.endswith("%f") else min(writing.digits, 6) - 6 or None
 
         def dates(numbers: Array) -> list[str]:
             moments = np.round(numbers).astype(np.int64).astype(f"datetime64[{unit}]").tolist()
             # %Y writes years before 1000 with fewer than four digits.
             forms = (pattern if m.year > 999 else pattern.replace("%Y", f"{m.year:04d}") for m in moments)
-            return [moment.strftime(form)[:end] for moment, form in zip(moments, forms, strict=True)]
+            return [moment.strftime(form)[:end] + mark for moment, form in zip(moments, forms, strict=True)]
 
         return dates
     if kind == "integer":

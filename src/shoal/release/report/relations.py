@@ -90,8 +90,11 @@ def _matrix(columns: list[tuple[Array, Related]], k: int) -> tuple[tuple[float |
 
 def _scaled(values: Array, one: Related) -> Array:
     """Return the values clipped to what was published, and that range as [-1, 1]; NaN where missing."""
-    low, high = one.bounds
-    scaled = (np.clip(values, low, high) - (low + high) / 2) * (2 / (high - low) if high > low else 1.0)
+    # Multiplied by a power of two, which is exact, so that neither sums nor quotients overflow.
+    power = -math.frexp(max(abs(one.bounds[0]), abs(one.bounds[1])))[1]
+    low, high = (math.ldexp(bound, power) for bound in one.bounds)
+    clipped = np.clip(np.ldexp(np.clip(values, *one.bounds), power), low, high)
+    scaled = (clipped - (low + high) / 2) * (2 / (high - low) if high > low else 1.0)
     return np.asarray(scaled) if one.before.dtype.kind == "f" else np.where(values < 0, np.nan, scaled)
 
 
@@ -141,6 +144,8 @@ def _principal(centred: Array) -> tuple[Array, Pair]:
     """Return the first two principal axes, float64[d, 2], and their shares of the variance."""
     n, d = centred.shape
     wide = d > n
+    largest = float(np.abs(centred).max(initial=0.0))
+    centred = centred / largest if largest > 0 else centred  # so that squares neither overflow nor vanish
     values, vectors = np.linalg.eigh(centred @ centred.T if wide else centred.T @ centred)
     axes = np.zeros((d, 2))
     shares = [0.0, 0.0]
