@@ -110,7 +110,6 @@ def without_hidden(column: Any) -> Any:
 
 def without_traces(native: Any) -> Any:
     """Return a data frame of the same type without unused categories, attributes and names of its axes."""
-    import narwhals as nw
     import pyarrow as pa
 
     if isinstance(native, pa.Table):
@@ -118,6 +117,8 @@ def without_traces(native: Any) -> Any:
             column = without_hidden(without_unused(native.column(at)))
             native = native.set_column(at, field.with_type(column.type), column)
         return native
+    import narwhals as nw
+
     frame = nw.from_native(native, eager_only=True)
     if frame.implementation.is_pandas_like():
         return _of_pandas(native.copy(deep=False))
