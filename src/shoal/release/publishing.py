@@ -39,7 +39,8 @@ def published(
                     of_column, kind = Computed(chosen.numbers[:, at]), "continuous"
                 changed[name] = _columns.encode(of_column, block.labels, table.column(name), kind, read.writings[at])
             after = _after(read.values, chosen, block.labels)
-            measured.append((attribute.name, Measured(attribute.name, attribute.kind, read.values, after)))
+            named = Measured(attribute.name, attribute.kind, read.values, after, block.labels)
+            measured.append((attribute.name, named))
     by_name = dict(measured)
     return changed, [by_name[read.attribute.name] for read in reads]
 
