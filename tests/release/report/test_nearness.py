@@ -107,9 +107,7 @@ def test_what_is_not_known_is_said(monkeypatch):
     large = released(table=many())
     assert large.lower_bound is None
     assert "too large to compute a bound in the time" in large.report()
-    assert (
-        released(method="auto", time_limit=2000).lower_bound is not None
-    )  # who has the time gets the bound
+    assert released(method="auto", time_limit=2000).lower_bound is not None  # who has the time gets the bound
 
 
 def test_a_bound_of_nothing():
