@@ -69,7 +69,7 @@ def test_a_release_is_verified_by_the_certificate_alone(saved):
 
 
 def test_what_it_says_of_sensitive_columns_is_in_the_release(saved):
-    release, folder = saved
+    release, _ = saved
     readings = release.certificate["readings"]
     assert readings["pain"]["levels"] == ["low", "mid", "high"]
     # 19 occurs, and means that nothing is known; 999 does not.
@@ -169,6 +169,9 @@ def mutant(document, rng):
     return json.dumps(document).encode()
 
 
+SCRATCHES = (b"", b'"', b"{", b"9", b"\xff", b"\\ud800", b"]", b"1e999", b"-")
+
+
 def scratched(text, rng):
     """Return text with a few bytes changed, removed or doubled."""
     text = bytearray(text)
@@ -186,18 +189,17 @@ def test_a_certificate_that_was_changed_is_verified_or_refused(saved, tmp_path):
     source, certificate = io.read(folder / "out.csv"), release.certificate
     plain = json.dumps(certificate).encode()
     rng = random.Random(15)
-    ends = {"verified": 0, "refused": 0}
+    verified, refused = 0, []
     for turn in range(2500):
         text = mutant(certificate, rng) if turn % 5 else scratched(plain, rng)
         (tmp_path / "m.json").write_bytes(text)
         try:
             verify_file(source, tmp_path / "m.json")
-            ends["verified"] += 1
+            verified += 1
         except ShoalError as error:
-            ends["refused"] += 1
-            assert "Traceback" not in str(error)
-            assert "asthma" not in str(error)
-    assert min(ends.values()) > 100, ends
+            refused.append(str(error))
+    assert verified > 100 < len(refused)
+    assert not [words for words in refused if "asthma" in words]
 
 
 @pytest.mark.parametrize(

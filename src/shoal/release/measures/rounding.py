@@ -6,6 +6,7 @@ values of a group. It is therefore told to few digits, by one rule, with two lim
 * *Enough groups.* One digit needs 50 groups of records that publish the same, two need 500, three need 5000; with
   fewer than 50 groups nothing is told. There are never more than three.
 * *No large part.* A group or a unit that makes up more than 1 / 10**d of the figure leaves it fewer than d digits.
+  That nothing was lost is not told either, as it would be told of everything but such a part.
 
 With d digits a figure has steps of at least 1 / 10**d of itself. Somebody who knows all records but those of one group
 is left with a range for the part of this group that is at least as wide as the part itself.
@@ -56,14 +57,15 @@ def digits_left(parts: Array, whole: float | None = None) -> int:
     parts : float64[m]
         What each group, or unit, contributes, at least 0.
     whole : float or None
-        What they are compared with; None for their sum. If it is 0, no part is too large.
+        What they are compared with; None for their sum. If it is 0 there are no digits: to tell that nothing was lost
+        would tell every value, and if a single record then differed, that would be seen.
     """
     whole = float(parts.sum()) if whole is None else whole
-    largest = float(parts.max(initial=0.0))
-    if not largest > 0:
-        return len(ENOUGH_GROUPS)
+    if not 0 < whole < math.inf:
+        return 0
     # Not by the logarithm of a quotient, which rounding would spoil at 1 / 10.
-    return sum(largest * 10**d <= whole for d in range(1, len(ENOUGH_GROUPS) + 1)) if math.isfinite(whole) else 0
+    largest = float(parts.max(initial=0.0))
+    return sum(largest * 10**d <= whole for d in range(1, len(ENOUGH_GROUPS) + 1))
 
 
 def told(figure: float | None, digits: int) -> float | None:
