@@ -20,7 +20,7 @@ def main() -> None:
     errors = (deviations**2).sum(axis=1).astype(float)
     print(
         f"| records | groups | digits by the rule | of {len(errors)} groups that fit, left by all digits | by three | by the rule |"
-    )  # noqa: E501
+    )
     print("|--:|--:|--:|--:|--:|--:|")
     for n in (50, 150, 300, 1000, 3000, 30_000):
         rng = np.random.default_rng(n)

@@ -18,8 +18,8 @@ def _refused(self: Any, *_: Any, **__: Any) -> NoReturn:
 class FrozenDict(dict[Any, Any]):
     """A dict that cannot be changed. It is one still, so that it is written to JSON and YAML like any other."""
 
-    __setitem__ = __delitem__ = __ior__ = _refused  # type: ignore[assignment]
-    clear = pop = popitem = setdefault = update = _refused  # type: ignore[assignment]
+    __setitem__ = __delitem__ = __ior__ = _refused
+    clear = pop = popitem = setdefault = update = _refused
 
     def __reduce__(self) -> tuple[Any, ...]:
         return FrozenDict, (dict(self),)
@@ -28,8 +28,8 @@ class FrozenDict(dict[Any, Any]):
 class FrozenList(list[Any]):
     """A list that cannot be changed."""
 
-    __setitem__ = __delitem__ = __iadd__ = __imul__ = _refused  # type: ignore[assignment]
-    append = clear = extend = insert = pop = remove = reverse = sort = _refused  # type: ignore[assignment]
+    __setitem__ = __delitem__ = __iadd__ = __imul__ = _refused
+    append = clear = extend = insert = pop = remove = reverse = sort = _refused
 
     def __reduce__(self) -> tuple[Any, ...]:
         return FrozenList, (list(self),)

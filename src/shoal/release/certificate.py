@@ -239,7 +239,7 @@ def _columns(release: Release) -> tuple[ColumnPart, ...]:
 
 def _strictly(fields: dict[str, Any]) -> dict[str, Any]:
     """Return fields with tuples for lists, except those of a tree."""
-    plain = {name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()}
+    plain: dict[str, Any] = {name: tuple(x) if isinstance(x, list) else x for name, x in fields.items()}
     return plain | ({"hierarchy": TreePart(**plain["hierarchy"])} if "hierarchy" in plain else {})
 
 

@@ -19,7 +19,8 @@ from shoal.io import Source, write
 from shoal.io.files import cannot_write, checked_target, draft
 from shoal.progress import Progress
 from shoal.release.hooks import Hooks
-from shoal.release.job import Job, Target, record_for
+from shoal.release.job import Job, record_for
+from shoal.release.targets import Target
 from shoal.tables.columns import typed
 from shoal.tables.frames import to_arrow
 

@@ -106,7 +106,8 @@ def _in_preorder(labels: list[str], parents: list[int]) -> dict[str, Any]:
     children: dict[int, list[int]] = {}
     for node, parent in enumerate(parents):
         children.setdefault(parent, []).append(node)
-    order, stack, place = [], [0], {-1: -1}
+    order: list[int] = []
+    stack, place = [0], {-1: -1}
     while stack:
         node = stack.pop()
         place[node] = len(order)

@@ -16,9 +16,10 @@ from shoal.progress import Progress, part, throttled
 from shoal.release.files import warn_of, write_release
 from shoal.release.groups.grouping import compiling_ahead
 from shoal.release.hooks import Hooks
-from shoal.release.job import Job, Target, record_for
+from shoal.release.job import Job, record_for
 from shoal.release.preparation import Prepared, prepare
 from shoal.release.run import carry_out
+from shoal.release.targets import Target
 
 if TYPE_CHECKING:
     from shoal.release.release import Release
