@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shoal.tables import frames
-from shoal.tables.columns import without_markers
+from shoal.tables.markers import can_hold, without_markers
 from shoal.tables.schema import attribute, markers
 from shoal.tables.values import Codes
 
@@ -32,15 +32,20 @@ def readings_of(release: Release) -> dict[str, dict[str, Any]]:
 
 
 def _reading(table: Any, name: str, plan: Plan, text: bool, decimal: str) -> dict[str, Any]:
-    read = attribute(table, name, plan, text=text, decimal=decimal)
+    read = attribute(table, name, plan, text=text, decimal=decimal, sensitive=True)
     reading: dict[str, Any] = {}
     if name in plan.types:
         reading["type"] = plan.types[name]
     if name in plan.formats:
         reading["format"] = plan.formats[name]
     column = table.column(name)
-    there = column.null_count
-    gone = [one for one in markers(plan, name) if without_markers(column, [one], decimal).null_count > there]
+    there, kind, pattern = column.null_count, read.attribute.kind, plan.formats.get(name, "")
+    gone = [
+        one
+        for one in markers(plan, name)
+        if without_markers(column, [one], decimal).null_count > there
+        and not can_hold(column, one, kind, decimal, pattern)
+    ]
     if gone:
         reading["missing_values"] = gone
     if isinstance(read.values, Codes):
