@@ -264,7 +264,7 @@ def test_a_release_without_its_report_is_said_to_be_there(people, run, monkeypat
 
     monkeypatch.setattr("shoal.release.release.Release.report", full)
     said = run("anonymize", "people.csv", "-k", 4, "-o", "out.csv", *ROLES, "--report", "r.html", code=2)
-    assert "Note: out.csv and out.csv.manifest.json were written; r.html was not." in flat(said)
+    assert "Note: out.csv, out.csv.record.json and out.csv.manifest.json were written; r.html was not." in flat(said)
     assert (people / "out.csv").exists()
 
 

@@ -209,7 +209,7 @@ PUBLIC = (
     *("k", "quasi_identifiers", "sensitive_attributes", "other", "weight", "stratum", "places", "blocks"),
     *("l", "t", "models", "enforcement", "k_map", "presence", "release", "cells", "representatives", "trim", "digits"),
     *("types", "formats", "importance", "coordinates", "missing", "small_strata", "method", "refine", "time_limit"),
-    *("bound", "shuffle"),
+    *("bound", "shuffle", "outward"),
 )
 
 

@@ -144,8 +144,5 @@ def write_text(text: str, path: Target, *, force: bool = False, private: bool = 
                 # A file that is replaced hands on its permissions, so it goes first.
                 target.unlink(missing_ok=True)
             os.chmod(beside.path, 0o600)
-        try:
-            beside.path.write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise cannot_write(target, error) from None
+        beside.path.write_text(text, encoding="utf-8")
         beside.publish(force)
