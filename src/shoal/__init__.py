@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from shoal.partitioning.run import partition, refine
     from shoal.plan import Plan
     from shoal.privacy.audit import verify
-    from shoal.release.files import verify_file
     from shoal.release.pipeline import anonymize_file
     from shoal.release.release import Release
     from shoal.release.run import anonymize
+    from shoal.release.verification import verify_file
     from shoal.tables.hierarchy import Hierarchy
 
 __version__ = "0.1.0"
@@ -43,7 +43,7 @@ _HOME = {
     "refine": "shoal.partitioning.run",
     "refinements": "shoal.partitioning.registry",
     "verify": "shoal.privacy.audit",
-    "verify_file": "shoal.release.files",
+    "verify_file": "shoal.release.verification",
 }
 _MODULES = ("datasets", "io", "measure")
 

@@ -18,7 +18,7 @@ from shoal.options.table import PLAN, READING, WRITING
 from shoal.plan import SDCMICRO, Plan, yaml_of
 
 # Keys of a job file besides those of the plan.
-JOB_KEYS = ("input", "output", "report", "certificate")
+JOB_KEYS = ("input", "output", "report", "certificate", "record")
 # Keys for how to read the input and write the output.
 ACCESS_KEYS = tuple(option.key for option in (*READING, *WRITING))
 _DEEP = 50  # levels of nesting; hierarchies may have a few

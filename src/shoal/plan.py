@@ -13,6 +13,7 @@ from typing import Any, Literal, get_args
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator, model_validator
 
 from shoal.errors import OptionError, near_names
+from shoal.frozen import frozen
 
 Kind = Literal["continuous", "integer", "ordinal", "nominal", "hierarchical", "boolean", "date", "datetime", "place"]
 Form = Literal["microaggregation", "local-recoding", "global-recoding", "strongly-safe"]
@@ -143,7 +144,7 @@ class Plan(BaseModel):
         could be used to undo the shuffling.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=False, validate_default=True)
 
     k: int = Field(5, ge=2)
     quasi_identifiers: Names | None = None
@@ -226,6 +227,12 @@ class Plan(BaseModel):
         if not isinstance(value, dict):
             return value
         return {name: one.to_plain() if hasattr(one, "to_plain") else one for name, one in value.items()}
+
+    @field_validator("*")
+    @classmethod
+    def _frozen(cls, value: Any) -> Any:
+        """Return a copy that nobody can change, as what is certified is what was planned."""
+        return frozen(value)
 
     @field_validator("digits")
     @classmethod
@@ -335,6 +342,10 @@ class Plan(BaseModel):
             raise OptionError(*_message_and_hint(error, quoting)) from None
         except RecursionError:
             raise OptionError("A plan must be nested a few levels deep at most. Got far more.") from None
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Plan:
+        """Return a copy with other values for some fields, which are not validated."""
+        return super().model_copy(update=frozen(update or {}), deep=deep)
 
     def job(self) -> dict[str, Any]:
         """Return the fields that differ from their defaults, as plain values for JSON, YAML and TOML."""

@@ -40,10 +40,10 @@ def test_a_release_its_certificate_and_its_report(people, run):
 def test_without_qi_every_other_column_is_one_and_that_is_said(people, run):
     said = run("anonymize", "people.csv", "-k", 4, "-o", "out.csv", "--id", "name")
     assert "No --qi given: all 5 columns without another role are treated as quasi-identifiers." in flat(said)
-    assert len(json.loads((people / "out.csv.manifest.json").read_text())["quasi_identifiers"]) == 5
+    assert len(json.loads((people / "out.csv.record.json").read_text())["quasi_identifiers"]) == 5
 
 
-@pytest.mark.parametrize("taken", ["out.csv", "out.csv.manifest.json", "r.html", "job.yaml"])
+@pytest.mark.parametrize("taken", ["out.csv", "out.csv.manifest.json", "out.csv.record.json", "r.html", "job.yaml"])
 def test_what_is_there_is_not_replaced_and_nothing_is_done(people, run, monkeypatch, taken):
     (people / taken).write_text("mine")
     monkeypatch.setattr("shoal.release.job.read_input", lambda *_: pytest.fail("the work was started"))
@@ -79,9 +79,9 @@ def test_a_dry_run_shows_and_writes_nothing(people, run):
     assert "exactly one coordinate" in flat(said)
 
 
-def test_json_is_the_certificate_and_alone_on_standard_output(people, run):
+def test_json_is_the_record_and_alone_on_standard_output(people, run):
     said = run("anonymize", "people.csv", "-k", 4, "-o", "out.csv", *ROLES, "--json")
-    assert json.loads(said.stdout) == json.loads((people / "out.csv.manifest.json").read_text())
+    assert json.loads(said.stdout) == json.loads((people / "out.csv.record.json").read_text())
     assert "4 wanted" in flat(said)
 
 
@@ -108,9 +108,9 @@ def test_the_gap_is_said_with_what_would_make_it_smaller(people, run):
     assert "rough" not in said.stdout
     said = run("anonymize", "people.csv", "-k", 4, "-o", "c.csv", *ROLES, "--bound", "none")
     assert "gap " not in said.stdout
-    certificates = [json.loads((people / f"{name}.csv.manifest.json").read_text()) for name in "abc"]
-    assert certificates[0]["lower_bound"] <= certificates[1]["lower_bound"] <= certificates[1]["loss"]
-    assert certificates[2]["lower_bound"] is None
+    records = [json.loads((people / f"{name}.csv.record.json").read_text()) for name in "abc"]
+    assert records[0]["lower_bound"] <= records[1]["lower_bound"] <= records[1]["loss"]
+    assert records[2]["lower_bound"] is None
     assert "--bound must be 'none', 'quick' or 'lp'" in flat(
         run("anonymize", "people.csv", "-k", 4, "-o", "d.csv", *ROLES, "--bound", "rough", code=2)
     )
@@ -125,9 +125,9 @@ def test_a_search_by_the_clock_from_the_command_line(people, run, monkeypatch):
     assert "random_state" in (people / "job.yaml").read_text()
     assert "may give slightly different groups" in (people / "r.html").read_text()
     run(*arguments, "-o", "b.csv", "--method", "mdav", "--refine", "anytime", "--time-limit", 10)
-    losses = [json.loads((people / f"{name}.csv.manifest.json").read_text())["loss"] for name in "ab"]
+    losses = [json.loads((people / f"{name}.csv.record.json").read_text())["loss"] for name in "ab"]
     run(*arguments, "-o", "c.csv", "--method", "mdav")
-    assert max(losses) < json.loads((people / "c.csv.manifest.json").read_text())["loss"]
+    assert max(losses) < json.loads((people / "c.csv.record.json").read_text())["loss"]
     said = run(*arguments, "-o", "d.csv", "--method", "mdav", "--time-limit", 3, code=2)
     assert "The option --time-limit must go with a method that takes one." in flat(said)
 
@@ -207,7 +207,7 @@ MISTAKES = [
     (("people.csv", *ROLES, "--table", "t"), "The 'table' option of read must be given for databases only"),
     (("people.csv", *ROLES, "--report", "out.csv"), "must be different files"),
     (("people.csv", *ROLES, "--report", "nowhere/r.html"), "must lie in a folder that is there"),
-    (("people.csv", *ROLES, "--json", "-o", "-"), "Standard output can take either the release or the certificate"),
+    (("people.csv", *ROLES, "--json", "-o", "-"), "Standard output can take either the release or the record"),
     (("https://example.org/people.csv",), "download the file first"),
     ((), "The input must be named"),
 ]
@@ -264,7 +264,7 @@ def test_a_release_without_its_report_is_said_to_be_there(people, run, monkeypat
 
     monkeypatch.setattr("shoal.release.release.Release.report", full)
     said = run("anonymize", "people.csv", "-k", 4, "-o", "out.csv", *ROLES, "--report", "r.html", code=2)
-    assert "Note: out.csv and out.csv.manifest.json were written; r.html was not." in flat(said)
+    assert "Note: out.csv, out.csv.record.json and out.csv.manifest.json were written; r.html was not." in flat(said)
     assert (people / "out.csv").exists()
 
 

@@ -34,9 +34,9 @@ def test_a_full_disk_while_the_report_is_written(people, run):
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert "must fit on the disk" in said
-    assert "Note: out.csv and out.csv.manifest.json were written; r.html was not." in said
+    assert "Note: out.csv, out.csv.record.json and out.csv.manifest.json were written; r.html was not." in said
     assert "defect" not in said
-    assert left(people) == ["out.csv", "out.csv.manifest.json", "people.csv"]
+    assert left(people) == ["out.csv", "out.csv.manifest.json", "out.csv.record.json", "people.csv"]
 
 
 def test_a_full_temporary_folder_with_standard_input(people):
@@ -102,8 +102,8 @@ def test_a_reader_that_leaves_early_is_no_error(people):
         ("shoal.io.files.Draft.publish", "stopped; nothing was written", []),
         (
             "shoal.release.release.Release.report",
-            "stopped; out.csv and out.csv.manifest.json were written; r.html was not",
-            ["out.csv", "out.csv.manifest.json"],
+            "stopped; out.csv, out.csv.record.json and out.csv.manifest.json were written; r.html was not",
+            ["out.csv", "out.csv.manifest.json", "out.csv.record.json"],
         ),
     ],
 )
@@ -127,7 +127,7 @@ def test_a_signal_just_after_publishing(people, run, monkeypatch):
     said = flat(run(*JOB, code=130))
     assert "nothing was written" not in said
     (first,) = set(left(people)) - {"people.csv"}
-    assert re.search(rf"stopped; {re.escape(first)} was written; out\.csv\S* was not", said)
+    assert re.search(rf"stopped; {re.escape(first)} was written; out\.csv\S* and out\.csv\S* were not", said)
 
 
 def test_a_signal_after_everything_was_written(people, run, monkeypatch):

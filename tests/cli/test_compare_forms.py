@@ -71,8 +71,8 @@ def test_forms_are_drawn(people, run):
 
 def test_a_strongly_safe_release_is_made_and_verified(people, run):
     said = run("anonymize", "people.csv", "-k", 3, "-o", "out.csv", *ROLES, *SAFE, "--write-job", "job.yaml").stdout
-    certificate = json.loads((people / "out.csv.manifest.json").read_text())
-    removed = certificate["rows"]["removed"]
+    record = json.loads((people / "out.csv.record.json").read_text())
+    removed = record["rows"]["removed"]
     assert removed > 3
     assert re.search(rf"removed +{removed} records, because their cells have", said)
     assert "cell of 30" in said

@@ -18,8 +18,9 @@ def test_from_a_database_to_a_file_and_back_into_a_table(people, run, postgres):
     assert PASSWORD not in said.output
     assert QUOTED_PASSWORD not in said.output
     certificate = json.loads((people / "release.parquet.manifest.json").read_text())
-    assert certificate["rows"]["published"] == 40
-    assert QUOTED_PASSWORD not in json.dumps(certificate)
+    record = json.loads((people / "release.parquet.record.json").read_text())
+    assert certificate["rows"] == record["rows"]["published"] == 40
+    assert QUOTED_PASSWORD not in json.dumps([certificate, record])
 
     back = ("anonymize", "people.csv", "-k", 3, "-o", postgres, "--to-table", "released", *ROLES, "--method", "mdav")
     run(*back)

@@ -109,7 +109,10 @@ def test_a_population(people, run):
     assert "k = 12 (map) wanted" in said.stdout
     said = run("verify", "out.csv", *QI, "--population", "people.csv", "--k-map", 12)
     assert "k = 12 (map) wanted" in said.stdout
-    run("verify", "out.csv")
+    said = run("verify", "out.csv", "--population", "people.csv")
+    assert "SHA-256: matches the certificate" in said.stdout
+    assert "k = 12 (map) wanted" in said.stdout
+    assert "The population must be given" in run("verify", "out.csv", code=2).stderr
     run("verify", "out.csv", *QI, "--population", "people.csv", "--k-map", 1000, code=1)
 
 

@@ -36,9 +36,9 @@ def test_streams_and_exit_codes(people, process):
 def test_json_from_standard_input(people, process):
     text = (people / "people.csv").read_text()
     done = process("anonymize", "-", "-k", 4, "-o", "out.parquet", *ROLES, "--json", input=text)
-    certificate = json.loads(done.stdout)
-    assert certificate["rows"]["published"] == 40
-    assert certificate["output"]["sha256"]
+    record = json.loads(done.stdout)
+    assert record["rows"]["published"] == 40
+    assert record["output"]["sha256"]
     assert not any(secret in done.stdout + done.stderr for secret in SECRETS)
 
 

@@ -17,7 +17,7 @@ from shoal.options.option import Given, Option, arguments_of, flags_of
 from shoal.options.table import JOB_FILE_ONLY, PLAN, READING, VALUES, WRITING
 from shoal.options.values import NUMBER
 from shoal.plan import Plan
-from shoal.release.report.facts import command_line
+from shoal.release.record import command_line
 
 
 def plan(**values):

@@ -17,7 +17,7 @@ import shoal
 from shoal.errors import DataError, DisclosureError
 from shoal.io import read
 from shoal.privacy.classes import codes_of
-from shoal.release.files import verify_source
+from shoal.release.verification import verify_source
 
 NAN = float("nan")
 OTHER_NAN = np.array([0x7FF8_0000_0000_0001], np.uint64).view(np.float64)[0]

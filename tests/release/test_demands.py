@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import shoal
 from shoal.errors import DisclosureError, DisclosureWarning, OptionError
 from shoal.release import run
-from shoal.release.files import verify_file
+from shoal.release.verification import verify_file
 
 QIS = ["age", "wage", "sex"]
 ILLS = ("flu", "cold", "cancer", "gout", "none")
@@ -257,7 +257,16 @@ def test_presence_in_the_table_stays_uncertain(tmp_path):
     result = release(sample, sensitive_attributes=[], **fields)
     assert 0 < result.audit.models[0].held <= 0.25
     result.save(tmp_path / "out.csv", certificate=tmp_path / "m.json")
-    assert verify_file(tmp_path / "out.csv", tmp_path / "m.json").models[0].held == result.audit.models[0].held
+    for everybody in (tmp_path / "all.csv", population):
+        found = verify_file(tmp_path / "out.csv", tmp_path / "m.json", population=everybody)
+        assert found.models[0].held == result.audit.models[0].held
+    with pytest.raises(OptionError, match=r"The population must be given to check 'delta-presence low=0 high=0\.25'"):
+        verify_file(tmp_path / "out.csv", tmp_path / "m.json")
+    # How many people of the population match is not on the published table.
+    assert result.certificate["models"] == [
+        {"attribute": None, "model": "delta-presence low=0 high=0.25", "held": None}
+    ]
+    assert "all.csv" not in json.dumps(result.certificate) + result.report()
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,11 @@
 import csv
 import json
 import os
+import stat
 from collections import Counter
 from pathlib import Path
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -16,13 +18,14 @@ from shoal import io
 from shoal.errors import DataError, DisclosureError, OptionError, ShoalError
 from shoal.job_files import read_job
 from shoal.release import run
-from shoal.release.files import read_certificate, verify_file
+from shoal.release.certificate import read_certificate
 from shoal.release.groups import blocks
+from shoal.release.verification import verify_file
 
 pytestmark = pytest.mark.filterwarnings("ignore::shoal.errors.DisclosureWarning")
 GOLDEN = Path(__file__).parent / "golden"
 N = 24
-VARYING = ("created", "versions", "seconds", "input", "output")
+VARYING = ("created", "versions", "seconds", "input", "output", "again")
 
 
 def rows_of(path, **options):
@@ -57,12 +60,9 @@ def golden(tmp_path_factory):
         )
     if os.environ.get("SHOAL_WRITE_GOLDEN"):  # after a change that is meant to change releases; look at the difference
         (GOLDEN / "release.csv").write_bytes((folder / "release.csv").read_bytes())
-        kept = {
-            k: v
-            for k, v in release.certificate.items()
-            if k not in ("created", "versions", "seconds", "input", "output")
-        }
-        (GOLDEN / "certificate.json").write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
+        for name, document in (("certificate", release.certificate), ("record", release.record)):
+            kept = {key: value for key, value in document.items() if key not in VARYING}
+            (GOLDEN / f"{name}.json").write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
     return release, folder
 
 
@@ -73,8 +73,16 @@ def test_the_golden_release_byte_for_byte(golden):
 
 def test_the_golden_certificate(golden):
     _, folder = golden
-    found = read_certificate(folder / "m.json")
+    found = json.loads((folder / "m.json").read_text(encoding="utf-8"))
     expected = json.loads((GOLDEN / "certificate.json").read_text(encoding="utf-8"))
+    assert {key: value for key, value in found.items() if key not in VARYING} == expected
+    assert found["output"] == {"name": "release.csv", "sha256": io.read(folder / "release.csv").sha256, "rows": 72}
+
+
+def test_the_golden_record(golden):
+    _, folder = golden
+    found = json.loads((folder / "release.csv.record.json").read_text(encoding="utf-8"))
+    expected = json.loads((GOLDEN / "record.json").read_text(encoding="utf-8"))
     assert set(found) == {*expected, *VARYING}
     for before, after in zip(expected["attributes"], found["attributes"], strict=True):
         assert after.pop("loss") == pytest.approx(before.pop("loss"), rel=1e-9)
@@ -204,7 +212,7 @@ def test_without_an_output_nothing_but_what_was_asked_for_is_written(people, tmp
     release = shoal.anonymize_file(people, k=3, method="mdav", other="note", certificate=tmp_path / "m.json")
     assert release.written is None
     assert sorted(path.name for path in tmp_path.iterdir()) == ["m.json", "people.csv"]
-    assert read_certificate(tmp_path / "m.json")["output"] is None
+    assert read_certificate(tmp_path / "m.json").output is None
 
 
 def test_progress_from_file_to_file(people, tmp_path):
@@ -218,23 +226,52 @@ def test_progress_from_file_to_file(people, tmp_path):
 # --- the certificate ---
 
 
-def test_the_certificate_says_what_was_done_and_no_value(people, tmp_path):
+def test_the_certificate_says_what_holds_and_the_record_what_was_done(people, tmp_path):
     text = people.read_text(encoding="utf-8").replace("n3", "SECRET").replace("1000.50", "987654321.50")
     people.write_text(text, encoding="utf-8")
     released(people, tmp_path, random_state=4)
     said = (tmp_path / "m.json").read_text(encoding="utf-8")
-    assert "SECRET" not in said
-    assert "987654321" not in said
-    certificate = json.loads(said)
-    assert certificate["plan"]["random_state"] == 4
-    assert certificate["k"] == {"wanted": 3, "held": 3, "held_in_units": None, "blocks": [["age", "sex", "pay"]]}
-    assert certificate["input"]["sha256"] == io.read(people).sha256
-    assert certificate["input"]["rows"] == certificate["output"]["rows"] == N
+    certificate, record = json.loads(said), json.loads((tmp_path / "out.csv.record.json").read_text(encoding="utf-8"))
+    for secret in ("SECRET", "987654321", "people", str(tmp_path), record["input"]["sha256"]):
+        assert secret not in said
+    assert certificate["k"] == {
+        **{"wanted": 3, "held": 3, "held_in_units": None},
+        **{"blocks": [["age", "sex", "pay"]], "strata": []},
+    }
     assert set(certificate["versions"]) >= {"shoal", "python", "numpy", "pyarrow"}
-    assert all(seconds >= 0 for seconds in certificate["seconds"].values())
-    assert {"reading", "partitioning", "writing"} <= set(certificate["seconds"])
-    assert [attribute["type"] for attribute in certificate["attributes"]] == ["integer", "nominal", "continuous"]
-    assert 0 < certificate["loss"] < 1
+    assert certificate["figures"]["loss"] is None
+    assert certificate["withheld"] == ["random_state"]
+    assert record["job"]["random_state"] == 4
+    assert record["input"] == {"name": str(people), "sha256": io.read(people).sha256, "rows": N}
+    assert {"reading", "partitioning", "writing"} <= set(record["seconds"])
+    assert [attribute["type"] for attribute in record["attributes"]] == ["integer", "nominal", "continuous"]
+    assert 0 < record["loss"] < 1
+
+
+def test_only_its_owner_can_read_the_record(people, tmp_path):
+    released(people, tmp_path)
+    record, certificate = tmp_path / "out.csv.record.json", tmp_path / "m.json"
+    assert stat.S_IMODE(record.stat().st_mode) == 0o600
+    assert stat.S_IMODE(certificate.stat().st_mode) & 0o044
+    record.chmod(0o644)
+    released(people, tmp_path, force=True)
+    assert stat.S_IMODE(record.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize(
+    ("given", "there"),
+    [
+        ({}, {"m.json", "out.csv.record.json"}),
+        ({"record": False}, {"m.json"}),
+        ({"record": "mine.json"}, {"m.json", "mine.json"}),
+        ({"certificate": None}, set()),
+    ],
+)
+def test_where_the_record_is_written(people, tmp_path, monkeypatch, given, there):
+    monkeypatch.chdir(tmp_path)
+    fields = {"certificate": "m.json", **given}
+    shoal.anonymize(pd.read_csv(people), k=3, method="mdav", other=["note"]).save("out.csv", **fields)
+    assert {path.name for path in tmp_path.iterdir()} == {"people.csv", "out.csv", *there}
 
 
 # --- tampering ---
@@ -244,7 +281,7 @@ def test_a_changed_cell_is_found_by_the_hash(people, tmp_path):
     released(people, tmp_path)
     path = tmp_path / "out.csv"
     path.write_text(path.read_text().replace("n1", "n2", 1))
-    with pytest.raises(DisclosureError, match="is not the file that this certificate describes: the SHA-256 differs"):
+    with pytest.raises(DisclosureError, match="This certificate belongs to another file"):
         verify_file(io.read(path), tmp_path / "m.json")
 
 
@@ -252,7 +289,7 @@ def test_a_changed_cell_is_found_by_the_hash(people, tmp_path):
     ("change", "said"),
     [
         (lambda lines: [lines[0], "999" + lines[1], *lines[2:]], "must hide every record among 3"),
-        (lambda lines: lines[:-1], "which has 24 rows. Got 23"),
+        (lambda lines: lines[:-1], "This certificate belongs to another table, of 24 rows"),
         (lambda lines: [lines[0].replace("age", "years"), *lines[1:]], "must have the column 'age' of its certificate"),
     ],
 )
@@ -279,7 +316,7 @@ def test_blocks_are_verified_one_by_one(people, tmp_path):
 
 def test_strata_are_verified_with_every_block(people, tmp_path):
     release = released(people, tmp_path, quasi_identifiers=["age", "pay"], stratum="sex", blocks="each")
-    assert read_certificate(tmp_path / "m.json")["quasi_identifiers"] == ["age", "pay", "sex"]
+    assert read_certificate(tmp_path / "m.json").quasi_identifiers == ["age", "pay", "sex"]
     for block in release.blocks:
         assert shoal.verify(release.table, [*block.columns, "sex"]).k >= 3
     assert verify_file(io.read(tmp_path / "out.csv"), tmp_path / "m.json")
@@ -289,7 +326,7 @@ def test_strata_are_verified_with_every_block(people, tmp_path):
     ("content", "said"),
     [
         (None, "m.json cannot be read: No such file"),
-        ("{", "m.json is not JSON"),
+        ("{", "m.json is not the certificate of a release: it is not JSON"),
         ("[1]", "m.json is not the certificate of a release"),
         ('{"k": 5, "quasi_identifiers": ["a"]}', "is not the certificate of a release"),
         ('{"k": {"wanted": 3}, "quasi_identifiers": ["age"]}', "is not the certificate of a release"),
@@ -375,4 +412,4 @@ def test_a_plan_says_everything(people):
 
 def test_a_source_that_was_read_already(people, tmp_path):
     release = released(io.read(people), tmp_path)
-    assert release.certificate["input"]["name"].endswith("people.csv")
+    assert release.record["input"]["name"].endswith("people.csv")

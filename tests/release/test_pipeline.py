@@ -57,7 +57,7 @@ class Diary(Hooks):
 @pytest.mark.filterwarnings("ignore::shoal.DisclosureWarning")
 def test_the_steps_are_told_in_order(people, tmp_path):
     plan = PLAN.model_copy(update={"blocks": (("age",), ("zip",))})
-    job = Job(plan, people, tmp_path / "out.csv", tmp_path / "m.json", tmp_path / "r.html", tmp_path / "job.yaml")
+    job = Job(plan, people, tmp_path / "out.csv", tmp_path / "m.json", None, tmp_path / "r.html", tmp_path / "job.yaml")
     diary = Diary()
     release = pipeline.run(job, diary)
     assert diary.told == [

@@ -42,7 +42,7 @@ def test_changing_the_table_in_place_does_not_reach_the_file(kind, tmp_path):
     assert frames.to_arrow(release.table, "test") == before
     saved = release.save(tmp_path / "out.parquet")
     assert shoal.io.read(tmp_path / "out.parquet").table.to_pydict() == before.to_pydict()
-    assert saved.certificate["rows"]["published"] == 6
+    assert saved.record["rows"]["published"] == saved.certificate["rows"] == 6
 
 
 def test_changing_the_original_in_place_does_not_reach_the_release():

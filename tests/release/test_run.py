@@ -190,7 +190,7 @@ def test_any_table_is_released_rightly_or_refused_in_our_words(drawn, make):
         return
     event("released")
     check_release(release, table)
-    json.dumps(release.certificate)
+    json.dumps([release.certificate, release.record])
 
 
 # --- weights ---
@@ -459,7 +459,7 @@ def test_shuffle():
     assert order != list(range(N))
     assert release.table.equals(plain.table.take(pa.array(order)))
     assert release.labels.tolist() == plain.labels[order].tolist()
-    # A seed, which the certificate tells, must not give the order away.
+    # A seed, which the record tells, must not give the order away.
     assert not one(table, shuffle=True, random_state=1, other="note").table.equals(release.table)
 
 
@@ -496,7 +496,7 @@ def test_a_second_call_has_no_state_of_the_first():
     shoal.anonymize(mixed(), plan=plan)
     again = shoal.anonymize(other, plan=plan)
     assert again.table.equals(alone.table)
-    assert again.certificate["attributes"] == alone.certificate["attributes"]
+    assert again.record["attributes"] == alone.record["attributes"]
 
 
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
@@ -755,25 +755,25 @@ def test_what_a_release_says():
     assert set(release.losses.by_attribute) == {"age", "sex"}
     assert repr(release).startswith("Release(40 rows in ")
     assert set(release.timings) >= {"reading values", "embedding", "partitioning", "publishing", "verifying"}
-    certificate = release.certificate
-    assert certificate["rows"] == {"in": N, "dropped": 0, "removed": 0, "published": N}
-    assert certificate["quasi_identifiers"] == ["age", "sex"]
-    assert certificate["input"] is certificate["output"] is None
-    assert [one["role"] for one in certificate["columns"]] == [
+    record = release.record
+    assert record["rows"] == {"in": N, "dropped": 0, "removed": 0, "published": N}
+    assert record["quasi_identifiers"] == ["age", "sex"]
+    assert record["input"] is record["output"] is None
+    assert [one["role"] for one in record["columns"]] == [
         "quasi-identifier",
         "sensitive",
         "quasi-identifier",
         "other",
         "other",
     ]
-    assert sum(int(size) * count for size, count in certificate["group_sizes"].items()) == N
-    assert certificate["plan"] == release.plan.job()
-    assert Plan.of(**certificate["plan"]) == release.plan
-    assert shoal.verify(release.table, certificate["quasi_identifiers"]).k == certificate["k"]["held"]
+    assert sum(int(size) * count for size, count in record["group_sizes"].items()) == N
+    assert record["job"] == release.plan.job()
+    assert Plan.of(**record["job"]) == release.plan
+    assert shoal.verify(release.table, record["quasi_identifiers"]).k == record["k"]["held"]
 
 
-def test_python_lines_of_the_report_reproduce_the_release():
-    from shoal.release.report.facts import python_lines
+def test_python_lines_of_the_record_reproduce_the_release():
+    from shoal.release.record import python_lines
 
     table = mixed()
     release = one(table, places=[("lat", "lon")], importance={"age": 2.0}, random_state=4)
@@ -794,8 +794,8 @@ def test_what_does_not_matter_to_the_groups_is_lost_all_the_same():
     assert both.loss == pytest.approx((by["a"] + 3 * by["b"]) / 4)
 
 
-def test_the_command_of_a_report_says_the_plan():
-    from shoal.release.report.facts import command_line
+def test_the_command_of_a_record_says_the_plan():
+    from shoal.release.record import command_line
 
     plan = shoal.Plan.of(k=3, quasi_identifiers=["age", "a, b"], types={"age": "integer"}, shuffle=True, n_jobs=2)
     said = "shoal anonymize in.csv -k 3 -o release.csv --qi age --qi '\"a, b\"' --type age=integer --jobs 2 --shuffle"

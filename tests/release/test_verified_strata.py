@@ -8,7 +8,7 @@ import shoal
 from shoal import io
 from shoal.cli.app import app
 from shoal.errors import DisclosureError
-from shoal.release.files import verify_file
+from shoal.release.verification import verify_file
 
 pytestmark = pytest.mark.filterwarnings("ignore::shoal.errors.DisclosureWarning")
 # Each value of x and of y three times in either stratum.

@@ -1,4 +1,4 @@
-"""``shoal anonymize``: makes a verified release of a table, with its certificate and report."""
+"""``shoal anonymize``: makes a verified release of a table, with its certificate, record and report."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
@@ -17,7 +18,7 @@ from shoal.cli.task import job_of
 from shoal.cli.words import shown
 from shoal.errors import DisclosureWarning
 from shoal.options.option import Given, Option, switch
-from shoal.options.table import FILES, PLAN, READING, TALK, TALKING, WRITING
+from shoal.options.table import FILES, JSON, PLAN, READING, TALK, TALKING, WRITING
 from shoal.release.hooks import Hooks
 
 if TYPE_CHECKING:
@@ -43,8 +44,9 @@ EXAMPLES = """
 
 [cyan]shoal anonymize --job job.yaml -o release.csv[/cyan]
 
-[dim]The certificate is written next to the release, as OUT.manifest.json. Put names that contain a comma in double
-quotes: --qi '"last, first"'.[/dim]
+[dim]The certificate is written next to the release, as OUT.manifest.json, and may be published with it, as the report
+may. The record, OUT.record.json, has the plan and exact figures: keep it. What is shown here, and --json, is for you
+alone too. Put names that contain a comma in double quotes: --qi '"last, first"'.[/dim]
 """
 
 
@@ -59,22 +61,30 @@ def options(plan: Sequence[Option] = PLAN) -> tuple[Option, ...]:
             "OUT",
             short="-o",
         ),
-        Option("--report", "Write a report in HTML.", "FILE", panel=FILES),
+        Option("--report", "Write a report in HTML, which may be published.", "FILE", panel=FILES),
         Option(
             "--certificate",
-            "Where to write the certificate. Default: OUT.manifest.json, if OUT is a file.",
+            "Where to write the certificate, for everyone. Default: OUT.manifest.json, if OUT is a file.",
             "FILE",
             panel=FILES,
             short="--manifest",
         ),
         switch("--no-certificate", "Write no certificate.", FILES),
+        Option(
+            "--record",
+            "Where to write the record, for you alone. Default: OUT.record.json, if OUT is a file.",
+            "FILE",
+            panel=FILES,
+        ),
+        switch("--no-record", "Write no record.", FILES),
         JOB,
         Option("--write-job", "Write these settings to a job file.", "FILE", panel=FILES),
         *WRITING,
-        switch("--force", "Overwrite existing files.", FILES),
+        switch("--force", "Overwrite existing files, but no input.", FILES),
         *READING,
         switch("--dry-run", "Read and check everything and show the plan, but release nothing.", TALK),
-        *TALKING,
+        replace(JSON, help="Print the record, one JSON object, on standard output. It is not to be published."),
+        *(option for option in TALKING if option is not JSON),
     )
 
 
@@ -99,7 +109,7 @@ def anonymize(given: Given) -> None:
         _show_plan(shell, prepared, job, json=given["json"])
         return
     if given["json"]:
-        shows.print_json(release.certificate)
+        shows.print_json(release.record)
     written = [str(release.written.name)] if release.written is not None else []
     files = [*written, *map(str, job.documents)]
     shell.show("", shows.summary(release, files, time.perf_counter() - start))

@@ -31,7 +31,7 @@ K = 5
 ROWS = 1000
 COLUMNS = ("person_id", "birth_date", "sex", "postcode", "education", "income", "diagnosis")
 WIDE = 79  # characters that all columns take
-FILES = ("survey.csv", "release.csv", "release.csv.manifest.json", "report.html")
+FILES = ("survey.csv", "release.csv", "release.csv.manifest.json", "release.csv.record.json", "report.html")
 
 
 @reports_errors

@@ -151,12 +151,11 @@ def models(findings: Sequence[Finding]) -> list[tuple[str, RenderableType]]:
 
 def nearness(release: Release) -> Text:
     """Return an upper limit on how far the loss is from the best possible."""
-    from shoal.release.report.nearness import in_short, rough
+    from shoal.release.report.nearness import Nearness
 
-    words = Text(in_short(release).replace("\N{NO-BREAK SPACE}", " "))
-    return (
-        words.append("; this bound is rough, --bound lp gives a better one", style="dim") if rough(release) else words
-    )
+    known = Nearness.of(release)
+    words = Text(known.in_short.replace("\N{NO-BREAK SPACE}", " "))
+    return words.append("; this bound is rough, --bound lp gives a better one", style="dim") if known.rough else words
 
 
 def worst(release: Release, most: int = 3) -> Text:

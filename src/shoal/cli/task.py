@@ -40,7 +40,7 @@ def _by_field(options: Iterable[Option], by_key: Mapping[str, Any]) -> dict[str,
 
 def job_of(given: Given) -> Job:
     """Return the job of the options of ``shoal anonymize``, or refuse them."""
-    from shoal.release.job import Job, certificate_beside
+    from shoal.release.job import Job, certificate_beside, record_for
 
     plan, files = plan_of(given)
     check_method(plan)
@@ -52,7 +52,7 @@ def job_of(given: Given) -> Job:
     if output is None and not given["dry_run"]:
         raise OptionError("The output must be named. Got none.", hint="add -o release.csv, or --dry-run to look first.")
     if output == "-" and given["json"]:
-        raise OptionError("Standard output can take either the release or the certificate. Got -o - and --json.")
+        raise OptionError("Standard output can take either the release or the record. Got -o - and --json.")
     reading = reading_of(given, files)
     if given["output"] is not None:
         # The other files and the format in the job file belong to its own output.
@@ -67,16 +67,20 @@ def job_of(given: Given) -> Job:
         certificate = None
     elif certificate is None:
         certificate = certificate_beside(output, writing.get("format"))
+    # Without a certificate too: exact figures are nowhere else.
+    record = False if output is None or given["no_record"] else given["record"] or files.get("record") or True
     return Job(
         plan=plan,
         source=source,
         output=output,
         certificate=certificate,
+        record=record_for(record, output, output, writing.get("format")),
         report=(given["report"] or files.get("report")) if output else None,
         job_file=given["write_job"],
         reading=reading,
         writing=writing,
         force=given["force"],
+        inputs=() if given["job"] is None else (given["job"],),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import replace
 from math import isfinite
 from typing import TYPE_CHECKING, Any
@@ -30,6 +31,10 @@ EXAMPLES = """
 
 [cyan]shoal verify release.csv --certificate release.json[/cyan]
 
+[dim]A release that promises something of a population:[/dim]
+
+[cyan]shoal verify release.csv --population register.csv[/cyan]
+
 [dim]Any other table, without a certificate:[/dim]
 
 [cyan]shoal verify other.csv --qi age,zip,sex -k 5[/cyan]
@@ -45,6 +50,8 @@ FIELDS = (
     *("sensitive_attributes", "l", "t", "models", "population", "k_map", "presence"),
     *("types", "levels", "hierarchies", "missing_values"),
 )
+# Those of a population, which is not published with a release and its certificate.
+OF_POPULATION = ("population", "hierarchies", "levels")
 _ROWS = {option.field: option for option in PLAN}
 OPTIONS = (
     Option("source", "The published file or database.", "FILE", required=True),
@@ -78,11 +85,12 @@ def verify(given: Given) -> None:
 
     source, certificate, fields = given["source"], given["certificate"], given.of("plan")
     names, k = fields.pop("quasi_identifiers", None), fields.pop("k", None)
-    if certificate is not None and (names or fields):
+    demands = names or any(field not in OF_POPULATION for field in fields)
+    if certificate is not None and demands:
         raise OptionError(
             "With a certificate, columns and demands are taken from it. Got options that set them as well."
         )
-    if certificate is None and not names and not fields:
+    if certificate is None and not demands:
         certificate = _beside(source, given["from"])
     reading = given.of("reading")
     if certificate is not None:
@@ -90,9 +98,9 @@ def verify(given: Given) -> None:
     with shows.bars(current()) as bar:
         published = read_input(source, reading, bar("reading"))
     if certificate is not None:
-        audit, checks = _against(published, certificate, k)
+        audit, checks = _against(published, certificate, k, fields)
     else:
-        from shoal.release.files import verify_source
+        from shoal.release.verification import verify_source
 
         audit, checks = verify_source(published, names, k, **fields), []
         if not names:
@@ -117,25 +125,27 @@ def _beside(source: str, format: str | None) -> str | None:
     return path if path is not None and os.path.isfile(path) else None
 
 
-def _against(source: Source, certificate: str, k: int | None) -> tuple[Audit, list[tuple[str, bool]]]:
+def _against(
+    source: Source, certificate: str, k: int | None, fields: Mapping[str, Any]
+) -> tuple[Audit, list[tuple[str, bool]]]:
     """Return the audit of all quasi-identifiers, and the checks: of the hash, and of k in every block."""
     from shoal.privacy.audit import audit
-    from shoal.release.files import read_certificate, verify_file
+    from shoal.release.certificate import read_certificate
+    from shoal.release.verification import verify_file
 
-    facts = read_certificate(certificate)
-    verified = verify_file(source, certificate)
-    compared = bool((facts.get("output") or {}).get("sha256") and source.sha256)
+    promised = read_certificate(certificate)
+    verified = verify_file(source, promised, **fields)
+    compared = promised.output is not None and promised.output.sha256 and source.sha256
     checks = [(HASH, True)] if compared else []
-    wanted = facts["k"]["wanted"] if k is None else k
-    blocks = facts["k"]["blocks"]
-    strata = [name for name in facts["quasi_identifiers"] if not any(name in block for block in blocks)]
+    wanted = promised.k.wanted if k is None else k
+    blocks = promised.k.blocks
     for block in blocks:
-        of_block = audit(source.table, [*block, *strata], wanted, apart=source.apart)
+        of_block = audit(source.table, [*block, *promised.k.strata], wanted, apart=source.apart)
         where = f" within {', '.join(block)}" if len(blocks) > 1 else ""
         checks.append((f"k = {wanted}{where}", of_block.holds))
     if k is None:
         return verified, checks
-    return audit(source.table, facts["quasi_identifiers"], wanted, apart=source.apart), checks
+    return audit(source.table, promised.quasi_identifiers, wanted, apart=source.apart), checks
 
 
 def _shown(source: Source, audit: Audit, checks: list[tuple[str, bool]], certificate: str | None) -> Any:

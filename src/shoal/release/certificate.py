@@ -1,19 +1,152 @@
-"""The certificate: a record of what was done, without any value of the table."""
+"""The certificate: what was promised of a release and what was counted on it, for everyone.
+
+It is published beside the release, so it tells nothing of the originals that the release does not: no values but
+published ones, no columns but published ones, no paths, no counts of what was left out. Figures that depend on the
+originals are rounded or left out (:mod:`shoal.release.measures.told`). All else is in the record
+(:mod:`shoal.release.record`), which is not published.
+"""
 
 from __future__ import annotations
 
 import platform
 from importlib import metadata
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from os import PathLike
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 import shoal
+from shoal.errors import DataError
+from shoal.plan import Form, Kind, Marker, Plan
 
 if TYPE_CHECKING:
     from shoal.release.release import Release
 
-FORMAT = 1
+FORMAT = 2
 PACKAGES = ("numpy", "numba", "scipy", "scikit-learn", "highspy", "narwhals", "pyarrow", "pydantic")
+# A longer file is no certificate; one of a column with a million values is shorter.
+LONGEST = 2**28
+
+Names = tuple[str, ...]
+Count = Annotated[int, Field(ge=0, le=2**53)]
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class _Part(BaseModel):
+    """A part of a certificate: all of it is checked when it is read, and nothing else may be in it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+
+class OutputPart(_Part):
+    """The released file: its name without folders, its SHA-256 and its rows; a database has no SHA-256."""
+
+    name: str
+    sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")] | None
+    rows: Count
+
+
+class ColumnPart(_Part):
+    """A published column; `type` and `published` are those of quasi-identifiers."""
+
+    name: str
+    role: str
+    type: str | None = None
+    published: str
+
+
+class PromisedK(_Part):
+    """The k that was wanted, and what holds: for all quasi-identifiers together, in rows and in units.
+
+    `blocks` are columns within which k is promised. `strata` belong to each of them.
+    """
+
+    wanted: Annotated[int, Field(ge=1, le=2**53)]
+    held: Count
+    held_in_units: Count | None
+    blocks: Annotated[tuple[Annotated[Names, Field(min_length=1)], ...], Field(min_length=1)]
+    strata: Names
+
+
+class TreePart(_Part):
+    """A hierarchy of published values; its other nodes have no names."""
+
+    labels: list[str]
+    parents: list[int]
+
+
+class ReadingPart(_Part):
+    """How a sensitive column is read: in terms of published values only."""
+
+    type: Kind | None = None
+    format: str | None = None
+    levels: tuple[Marker, ...] | None = None
+    hierarchy: TreePart | None = None
+    missing_values: tuple[Marker, ...] = ()
+
+
+class ModelPart(_Part):
+    """A privacy model, and what holds in the worst group; `attribute` is None if it counts in a population."""
+
+    attribute: str | None
+    model: str
+    held: float | None
+
+
+class FiguresPart(_Part):
+    """What was lost, rounded; None where it is not told. C_DM and C_AVG are those of the published table."""
+
+    loss: Share | None
+    by_attribute: dict[str, Share | None]
+    lower_bound: Share | None
+    gap: Annotated[float, Field(ge=0)] | None
+    certainty_penalty: Share | None
+    total_information_loss: Share | None
+    discernability: int
+    average_group_size: float
+
+
+class Certificate(_Part):
+    """The certificate of a release."""
+
+    format: Annotated[int, Field(ge=FORMAT, le=FORMAT)]
+    created: Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}$")]
+    versions: dict[str, str]
+    output: OutputPart | None
+    form: Form
+    rows: Count
+    k: PromisedK
+    groups: Count
+    group_sizes: dict[str, Count]
+    columns: tuple[ColumnPart, ...]
+    models: tuple[ModelPart, ...]
+    readings: dict[str, ReadingPart]
+    methods: tuple[str, ...]
+    missing: str
+    shuffled: bool
+    withheld: Names
+    figures: FiguresPart
+    warnings: tuple[str, ...]
+
+    @property
+    def quasi_identifiers(self) -> list[str]:
+        """Return the columns that others may know, including strata."""
+        return [*(name for block in self.k.blocks for name in block), *self.k.strata]
+
+    @model_validator(mode="after")
+    def _agrees(self) -> Certificate:
+        """Refuse promises on columns that are not those of the release."""
+        published = {column.name for column in self.columns}
+        demanded = {one.attribute for one in self.models if one.attribute is not None}
+        if len(published) < len(self.columns) or not published.issuperset(self.quasi_identifiers):
+            raise ValueError("columns")
+        if len(set(self.quasi_identifiers)) < len(self.quasi_identifiers):
+            raise ValueError("blocks")
+        if not (published - set(self.quasi_identifiers)).issuperset(demanded | set(self.readings)):
+            raise ValueError("sensitive columns")
+        return self
 
 
 def versions() -> dict[str, str]:
@@ -26,65 +159,125 @@ def versions() -> dict[str, str]:
 
 def certificate_of(release: Release) -> dict[str, Any]:
     """Return the certificate as plain values for JSON."""
+    from shoal.release.grounds import readings_of
+    from shoal.release.measures.told import told_of
+
     audit, plan = release.audit, release.plan
-    return {
-        "format": FORMAT,
-        "created": release.created,
-        "versions": versions(),
-        "input": _file(release.source, release.rows_in),
-        "output": _file(release.written, audit.rows),
-        "plan": plan.job(),
-        "columns": [
-            {"name": column.name, "role": column.role, "role_inferred": column.inferred} for column in release.columns
-        ],
-        "quasi_identifiers": release.quasi_identifiers,
-        "attributes": [
-            {
-                "columns": list(a.columns),
-                "type": a.kind,
-                "type_inferred": a.inferred,
-                "published": a.published,
-                "importance": a.importance,
-                "missing": release.missing[a.name],
-                "loss": release.losses.by_attribute[a.name],
-            }
-            for a in release.attributes
-        ],
-        "k": {
-            "wanted": plan.k,
-            "held": audit.k,
-            "held_in_units": audit.k_units,
-            "blocks": [list(block.columns) for block in release.blocks],
-        },
-        "models": [
-            {
-                "attribute": finding.attribute,
-                "model": str(finding.model),
-                "held": finding.held if isfinite(finding.held) else None,
-                "groups": finding.groups,
-                "groups_below": finding.groups_below,
-            }
+    written = release.written
+    certificate = Certificate(
+        format=FORMAT,
+        created=release.created[:10],
+        versions=versions(),
+        output=None
+        if written is None
+        else OutputPart(name=base_name(written.name), sha256=written.sha256, rows=audit.rows),
+        form=plan.release,
+        rows=audit.rows,
+        k=PromisedK(
+            wanted=plan.k,
+            held=audit.k,
+            held_in_units=audit.k_units,
+            blocks=tuple(tuple(block.columns) for block in release.blocks),
+            strata=plan.stratum,
+        ),
+        groups=audit.classes,
+        group_sizes={str(size): count for size, count in audit.sizes.items()},
+        columns=_columns(release),
+        models=tuple(
+            ModelPart(
+                attribute=finding.attribute,
+                model=str(finding.model),
+                # How many people of a population match is not on the published table.
+                held=finding.held if finding.attribute is not None and isfinite(finding.held) else None,
+            )
             for finding in audit.models
-        ],
-        "groups": audit.classes,
-        "group_sizes": {str(size): count for size, count in audit.sizes.items()},
-        "rows": {
-            "in": release.rows_in,
-            "dropped": release.rows_dropped,
-            "removed": release.rows_removed,
-            "published": audit.rows,
-        },
-        "loss": release.loss,
-        "utility": release.utility.plain(),
-        "lower_bound": release.lower_bound,
-        "gap": release.gap if release.gap is not None and isfinite(release.gap) else None,
-        "methods": [{"columns": list(b.columns), "method": b.method, "why": b.why} for b in release.blocks],
-        "warnings": list(release.warnings),
-        "seconds": {step: round(seconds, 3) for step, seconds in release.timings.items()},
-    }
+        ),
+        readings={name: ReadingPart(**_strictly(fields)) for name, fields in readings_of(release).items() if fields},
+        methods=tuple(dict.fromkeys(block.method for block in release.blocks)),
+        missing=plan.missing,
+        shuffled=plan.shuffle,
+        withheld=withheld(plan),
+        figures=FiguresPart(**_figures(told_of(release)._asdict())),
+        warnings=release.warnings,
+    )
+    return certificate.model_dump(mode="json")
 
 
-def _file(thing: Any, rows: int) -> dict[str, Any] | None:
-    if thing is None:
-        return None
-    return {"name": str(thing.name), "sha256": thing.sha256, "rows": rows}
+# Fields of a plan that may be told. The others hold values of the data, names of columns that are not published, places
+# of files, or what does not matter to others; they are told in the record only.
+PUBLIC = (
+    *("k", "quasi_identifiers", "sensitive_attributes", "other", "weight", "stratum", "places", "blocks"),
+    *("l", "t", "models", "enforcement", "k_map", "presence", "release", "cells", "representatives", "trim", "digits"),
+    *("types", "formats", "importance", "coordinates", "missing", "small_strata", "method", "refine", "time_limit"),
+    *("bound", "shuffle", "outward"),
+)
+
+
+def public_plan(plan: Plan) -> dict[str, Any]:
+    """Return the fields of a plan that may be told, as plain values."""
+    return {field: value for field, value in plan.job().items() if field in PUBLIC}
+
+
+def withheld(plan: Plan) -> Names:
+    """Return the fields of a plan that were given and are told in the record only."""
+    return tuple(field for field in plan.job() if field not in PUBLIC)
+
+
+def _columns(release: Release) -> tuple[ColumnPart, ...]:
+    owner = {name: one for one in release.attributes for name in one.columns}
+    return tuple(
+        ColumnPart(
+            name=column.name,
+            role=column.role,
+            type=owner[column.name].kind if column.name in owner else None,
+            published=owner[column.name].published if column.name in owner else "unchanged",
+        )
+        for column in release.columns
+        if column.role not in ("identifier", "unit")
+    )
+
+
+def _strictly(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return fields with tuples for lists, except those of a tree."""
+    plain: dict[str, Any] = {name: tuple(x) if isinstance(x, list) else x for name, x in fields.items()}
+    return plain | ({"hierarchy": TreePart(**plain["hierarchy"])} if "hierarchy" in plain else {})
+
+
+def _figures(told: dict[str, Any]) -> dict[str, Any]:
+    return {**told, "by_attribute": dict(told["by_attribute"])}
+
+
+def base_name(name: str) -> str:
+    """Return the last part of a path or an address."""
+    return PurePath(name.rstrip("/").rpartition("/")[2]).name
+
+
+def read_certificate(path: str | PathLike[str]) -> Certificate:
+    """Return the certificate in a file; whatever else is in the file is refused."""
+    name = Path(path).name
+    try:
+        with open(path, "rb") as file:
+            content = file.read(LONGEST + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or type(error).__name__
+        raise DataError(f"The certificate {name} cannot be read: {reason}.") from None
+    try:
+        if len(content) > LONGEST:
+            raise ValueError("length")
+        return Certificate.model_validate_json(content)
+    except (ValidationError, ValueError, RecursionError) as error:
+        raise DataError(f"{name} is not the certificate of a release{_where(error)}.", hint=_HINT) from None
+
+
+_HINT = "--certificate writes one; a certificate that was changed, or of another version of Shoal, cannot be used."
+
+
+def _where(error: Exception) -> str:
+    """Return where the first mistake is, in words of the format; what stands there is not quoted."""
+    if not isinstance(error, ValidationError):
+        return ""
+    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    field = str(first["loc"][0]) if first["loc"] else ""
+    if first["type"] == "json_invalid":
+        return ": it is not JSON"
+    return f": its {field!r} is not as it must be" if field in Certificate.model_fields else ""

@@ -1,25 +1,26 @@
-"""Writes releases and their documents to files, verified before they get their names, and audits files."""
+"""Writes releases and their documents to files, verified before they get their names.
+
+A release never stands beside documents of another one, whenever the process is killed. Once the new release has been
+written and verified without a name, the documents of an old one are removed, its certificate first; then the release
+gets its name; then its own documents are written. A certificate is of use only with the file whose hash it has.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import time
 import warnings
 from dataclasses import replace
-from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shoal.errors import DataError, DisclosureError
-from shoal.io import Source, read, write
-from shoal.io.files import checked_target, draft
-from shoal.plan import Plan
-from shoal.privacy.audit import Audit, audit, counted, require_privacy, verify_table
-from shoal.privacy.demands import demands_of
+from shoal.io import Source, write
+from shoal.io.files import cannot_write, checked_target, draft
 from shoal.progress import Progress
-from shoal.release.groups.population import IN_MEMORY, people_of, table_of
 from shoal.release.hooks import Hooks
-from shoal.release.job import Job, Target
+from shoal.release.job import Job, record_for
+from shoal.release.targets import Target
 from shoal.tables.columns import typed
 from shoal.tables.frames import to_arrow
 
@@ -45,13 +46,15 @@ def save(
     path: Target,
     *,
     certificate: Target | None = None,
+    record: Target | bool = True,
     report: Target | None = None,
     force: bool = False,
     progress: Progress | None = None,
     **options: Any,
 ) -> Release:
     """Write a release; see :meth:`Release.save`."""
-    job = Job(release.plan, release.source, path, certificate, report, writing=options, force=force)
+    kept = record_for(record, path, certificate, options.get("format"))
+    job = Job(release.plan, release.source, path, certificate, kept, report, writing=options, force=force)
     job.check_targets()
     release = write_release(release, job, _WritingProgress(progress))
     warn_of(release)
@@ -69,13 +72,18 @@ def write_release(release: Release, job: Job, hooks: Hooks) -> Release:
     job.check_files()  # again, because files may have appeared in the meantime
     if job.output is not None:
         release = _written(release, job, job.output, hooks)
+    if job.record is not None:
+        write_text(_json(release.record), job.record, force=job.force, private=True)
     if job.certificate is not None:
-        text = json.dumps(release.certificate, indent=2, ensure_ascii=False) + "\n"
-        write_text(text, job.certificate, force=job.force)
+        write_text(_json(release.certificate), job.certificate, force=job.force)
     if job.report is not None:
-        release.report(job.report, force=job.force)
+        write_text(release.report(), job.report, force=job.force)
     write_job_file(job)
     return release
+
+
+def _json(content: dict[str, Any]) -> str:
+    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def _written(release: Release, job: Job, output: Target, hooks: Hooks) -> Release:
@@ -84,7 +92,13 @@ def _written(release: Release, job: Job, output: Target, hooks: Hooks) -> Releas
     if release.text and job.place is not None and job.place.format.name != "csv":
         table = _typed(table, release)
     progress = hooks.on_step("writing")
-    how: dict[str, Any] = {"check": release.check, "force": job.force, "progress": progress, **job.writing}
+
+    def check(again: Source) -> None:
+        release.check(again)
+        # The last step before the release gets its name.
+        remove_superseded(job)
+
+    how: dict[str, Any] = {"check": check, "force": job.force, "progress": progress, **job.writing}
     written = write(table, output, like=release.source, **how)
     timings = {**release.timings, "writing": time.perf_counter() - start}
     release = replace(release, written=written, timings=timings)
@@ -94,6 +108,15 @@ def _written(release: Release, job: Job, output: Target, hooks: Hooks) -> Releas
     for words in written.warnings:
         hooks.on_warning(words)
     return release
+
+
+def remove_superseded(job: Job) -> None:
+    """Remove the documents of the release that this one takes the place of."""
+    for path in job.superseded if job.force else ():
+        try:
+            path.unlink()
+        except OSError as error:
+            raise cannot_write(path, error) from None
 
 
 def write_job_file(job: Job) -> None:
@@ -112,103 +135,14 @@ def _typed(table: Any, release: Release) -> Any:
     return table
 
 
-def write_text(text: str, path: Target, *, force: bool = False) -> None:
-    """Write a text file atomically."""
+def write_text(text: str, path: Target, *, force: bool = False, private: bool = False) -> None:
+    """Write a text file atomically; only its owner can read a private one."""
     target = checked_target(Path(path), force)
     with draft(target) as beside:
+        if private:
+            if force:
+                # A file that is replaced hands on its permissions, so it goes first.
+                target.unlink(missing_ok=True)
+            os.chmod(beside.path, 0o600)
         beside.path.write_text(text, encoding="utf-8")
         beside.publish(force)
-
-
-def verify_file(source: str | PathLike[str] | Source, certificate: str | PathLike[str]) -> Audit:
-    """Repeat the audit of a published file: its hash, its number of rows, k, and privacy models.
-
-    Parameters
-    ----------
-    source : path, address or Source
-        The published file; see :func:`shoal.io.read`.
-    certificate : path
-        The certificate that was written with it.
-
-    Returns
-    -------
-    Audit
-        The audit of all quasi-identifiers together.
-
-    Raises
-    ------
-    DisclosureError
-        If the file is not the one that was released, or k or a privacy model does not hold.
-    """
-    facts = read_certificate(certificate)
-    source = source if isinstance(source, Source) else read(source, header=True)  # the certificate has the names
-    output = facts.get("output") or {}
-    if output.get("sha256") and source.sha256 and output["sha256"] != source.sha256:
-        raise DisclosureError(
-            f"{source.name} is not the file that this certificate describes: the SHA-256 differs.",
-            hint="verify the file as it was released, or name its quasi-identifiers (--qi) to verify this one.",
-        )
-    if "rows" in output and output["rows"] != source.table.num_rows:
-        raise DisclosureError(
-            f"{source.name} is not the table that this certificate describes, which has {output['rows']} rows. "
-            f"Got {source.table.num_rows}.",
-            hint="verify the table as it was released.",
-        )
-    wanted, blocks = facts["k"]["wanted"], facts["k"]["blocks"]
-    strata = [name for name in facts["quasi_identifiers"] if not any(name in block for block in blocks)]
-    for block in blocks:
-        names = _present(source, [*block, *strata])
-        require_privacy(audit(source.table, names, wanted, apart=source.apart), source.name)
-    # With several blocks, k is not promised for all quasi-identifiers together.
-    together = audit_of(
-        source, facts["quasi_identifiers"], wanted if len(blocks) == 1 else None, Plan.of(**facts["plan"])
-    )
-    require_privacy(together, source.name)
-    return together
-
-
-def audit_of(source: Source, names: list[str], wanted: int | None, plan: Plan, people: Any = None) -> Audit:
-    """Return the audit of a table that was read from a file: of k, counting rows, and of all models of the plan."""
-    how: dict[str, Any] = {"text": source.text, "decimal": source.decimal}
-    result = audit(source.table, names, wanted, demands=demands_of(source.table, plan, **how), apart=source.apart)
-    if plan.population is None:
-        return result
-    if people is None and plan.population == IN_MEMORY:
-        raise DataError(
-            "The population must be given to count matches, because that of this release was not a file. Got none.",
-            hint="use shoal.verify(table, .., population=.., k_map=..).",
-        )
-    people = people_of(plan) if people is None else people
-    return replace(result, models=result.models + counted(source.table, people, names, plan, **how))
-
-
-def verify_source(
-    source: Source, quasi_identifiers: list[str] | None, k: int | None, *, population: str | None = None, **fields: Any
-) -> Audit:
-    """Verify a table that was read from a file; see :func:`shoal.verify`."""
-    people = None if population is None else table_of(population)
-    how: dict[str, Any] = {"text": source.text, "decimal": source.decimal, "apart": source.apart}
-    return verify_table(source.table, quasi_identifiers, k, population=people, **how, **fields)
-
-
-def read_certificate(path: str | PathLike[str]) -> dict[str, Any]:
-    """Return the certificate in a file."""
-    name = Path(path).name
-    try:
-        content: Any = json.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise DataError(f"The certificate {name} cannot be read: {error.strerror}.") from None
-    except ValueError:
-        raise DataError(f"The certificate {name} is not JSON.") from None
-    certificate: dict[str, Any] = content if isinstance(content, dict) else {}
-    k = certificate.get("k")
-    if not isinstance(k, dict) or not (certificate.get("quasi_identifiers") and k.get("wanted") and k.get("blocks")):
-        raise DataError(f"{name} is not the certificate of a release.", hint="--certificate writes one.")
-    return certificate
-
-
-def _present(source: Source, names: list[str]) -> list[str]:
-    missing = [name for name in names if name not in source.table.column_names]
-    if missing:
-        raise DataError(f"{source.name} must have the column {missing[0]!r} of its certificate. Got none.")
-    return names

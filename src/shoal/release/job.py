@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +18,7 @@ from shoal.options.option import Option
 from shoal.options.table import READING, WRITING
 from shoal.plan import Plan
 from shoal.progress import Progress
-
-Target = str | PathLike[str]
+from shoal.release.targets import Target, inputs_of, require_other_files, require_other_table, same_file
 
 
 @dataclass(frozen=True)
@@ -34,23 +32,27 @@ class Job:
         The table; None if the release was made from a data frame.
     output : path, address or None
         Where to write the release; None to write none.
-    certificate, report, job_file : path or None
+    certificate, record, report, job_file : path or None
         Where to write them; None to write none.
     reading, writing : mapping
         Keywords of :func:`shoal.io.read`, and `format` and `name_of_table` of :func:`shoal.io.write`.
     force : bool
-        Whether to overwrite existing files.
+        Whether to overwrite existing files, but never one that is read.
+    inputs : paths
+        Other files that were read, such as the job file that this job is from.
     """
 
     plan: Plan
     source: Target | Source | None
     output: Target | None = None
     certificate: Target | None = None
+    record: Target | None = None
     report: Target | None = None
     job_file: Target | None = None
     reading: Mapping[str, Any] = field(default_factory=dict)
     writing: Mapping[str, Any] = field(default_factory=dict)
     force: bool = False
+    inputs: tuple[Target, ...] = ()
 
     @property
     def place(self) -> Place | None:
@@ -60,7 +62,17 @@ class Job:
     @property
     def documents(self) -> list[Target]:
         """Return the files to write besides the release."""
-        return [target for target in (self.certificate, self.report, self.job_file) if target is not None]
+        documents = (self.certificate, self.record, self.report, self.job_file)
+        return [target for target in documents if target is not None]
+
+    @property
+    def superseded(self) -> list[Path]:
+        """Return the documents of another release that must not stand beside this one: the certificate first."""
+        format = self.writing.get("format")
+        beside = (certificate_beside(self.output, format), record_beside(self.output, format))
+        named = (self.certificate, beside[0], self.record, beside[1], self.report)
+        files = [Path(os.path.realpath(Path(target).expanduser())) for target in named if target is not None]
+        return [path for path in dict.fromkeys(files) if path.exists()]
 
     def read(self, progress: Progress | None = None) -> Source:
         """Return the table."""
@@ -79,19 +91,28 @@ class Job:
         """Refuse files that exist already or occur twice."""
         place = self.place
         files = [Path(target) for target in self.documents]
-        if place is not None and place.path is not None and not place.format.database:
+        database = place is not None and place.format.database
+        if place is not None and place.path is not None and not database:
             files.insert(0, place.path)
-        real = [os.path.realpath(path) for path in files]
-        if len(set(real)) < len(real):
-            raise OptionError("Release, certificate, report and job file must be different files. Got one twice.")
-        source = self.source.name if isinstance(self.source, Source) else self.source
-        if source is not None and os.path.realpath(source) in real:
-            raise OptionError(
-                "The output must not overwrite the input. Got the same file for both.", hint="name another file."
-            )
+        everything = [*files, *([place.path] if place is not None and place.path is not None and database else [])]
+        for at, path in enumerate(everything):
+            if any(same_file(path, other) for other in everything[:at]):
+                raise OptionError(
+                    "Release, certificate, record, report and job file must be different files. Got one twice."
+                )
+        inputs = inputs_of(self.plan, self.source, self.inputs)
+        require_other_files([] if dry_run and self.job_file is None else files, inputs)
+        if database and place is not None and place.path is not None:
+            # A table may be added to the database that was read, but to no other file that was.
+            require_other_files([place.path], inputs_of(self.plan, None, self.inputs))
         written = files if not dry_run else [Path(self.job_file)] if self.job_file is not None else []
         for path in written:
             checked_target(path, self.force)
+        if not dry_run and not self.force and self.output is not None and self.superseded:
+            raise ShoalError(
+                f"A release must not stand beside documents of another. Got {self.superseded[0]}; nothing was changed.",
+                "name another file, or pass force (--force) to remove them.",
+            )
 
     def _check_table(self, place: Place) -> None:
         """Refuse a database that cannot be used, and a table that exists already."""
@@ -103,11 +124,12 @@ class Job:
         parts = identifiers(name) if name is not None else (place.path.stem if place.path else "",)
         # The first query refuses a database that cannot be used; the second one fails if the table does not exist.
         read(target, format=format, query="SELECT 1 AS one")
-        if self.force:
-            return
         try:
             read(target, format=format, query=f"SELECT * FROM {quoted(*parts)} LIMIT 0")
         except DataError:
+            return
+        require_other_table(self.source, self.reading, place, parts)
+        if self.force:
             return
         raise ShoalError(
             f"The table {'.'.join(parts)!r} must not be in the database yet. Got one of that name; nothing was "
@@ -122,6 +144,8 @@ class Job:
             self.output, self.writing.get("format")
         ):
             files["certificate"] = self.certificate
+        if self.record is not None and str(self.record) != record_beside(self.output, self.writing.get("format")):
+            files["record"] = self.record
         named = {
             key: where.name if isinstance(where, Source) else os.fspath(where)
             for key, where in files.items()
@@ -137,10 +161,28 @@ def _by_key(options: Iterable[Option], by_field: Mapping[str, Any]) -> dict[str,
 
 def certificate_beside(output: Target | None, format: str | None = None) -> str | None:
     """Return the default path of the certificate of a release; None if the release is not a file."""
+    return _beside(output, format, "manifest")
+
+
+def record_beside(output: Target | None, format: str | None = None) -> str | None:
+    """Return the default path of the record of a release; None if the release is not a file."""
+    return _beside(output, format, "record")
+
+
+def record_for(
+    record: Target | bool | None, output: Target | None, certificate: Target | None, format: str | None = None
+) -> Target | None:
+    """Return where to write the record: True is beside the release if there is a certificate, False nowhere."""
+    if isinstance(record, bool) or record is None:
+        return record_beside(output, format) if record and certificate is not None else None
+    return record
+
+
+def _beside(output: Target | None, format: str | None, what: str) -> str | None:
     if output is None:
         return None
     place = locate(output, format, "output")
-    return None if place.format.database or place.standard else f"{place.path}.manifest.json"
+    return None if place.format.database or place.standard else f"{place.path}.{what}.json"
 
 
 def read_input(where: Target, reading: Mapping[str, Any], progress: Progress | None = None) -> Source:

@@ -16,9 +16,10 @@ from shoal.progress import Progress, part, throttled
 from shoal.release.files import warn_of, write_release
 from shoal.release.groups.grouping import compiling_ahead
 from shoal.release.hooks import Hooks
-from shoal.release.job import Job, Target
+from shoal.release.job import Job, record_for
 from shoal.release.preparation import Prepared, prepare
 from shoal.release.run import carry_out
+from shoal.release.targets import Target
 
 if TYPE_CHECKING:
     from shoal.release.release import Release
@@ -30,6 +31,7 @@ def anonymize_file(
     plan: Plan | None = None,
     *,
     certificate: Target | None = None,
+    record: Target | bool = True,
     report: Target | None = None,
     force: bool = False,
     progress: Progress | None = None,
@@ -48,9 +50,12 @@ def anonymize_file(
     plan : Plan or None
         The plan, in place of `fields`.
     certificate, report : path or None
-        Where to write them.
+        Where to write them. Both may be published.
+    record : path or bool
+        Where to write the record, which is not to be published. True: beside the release, as OUT.record.json, if there
+        is a certificate. False: nowhere.
     force : bool
-        Whether to overwrite existing files.
+        Whether to overwrite existing files, but never one that is read.
     progress : callable or None
     name_of_table : str or None
         The table to write to, if `output` is a database.
@@ -72,6 +77,7 @@ def anonymize_file(
         source,
         output,
         certificate,
+        record_for(record, output, certificate),
         report,
         writing={
             **({} if name_of_table is None else {"name_of_table": name_of_table}),

@@ -254,8 +254,7 @@ def _warnings(native: Any, table: Any, columns: tuple[schema.Column, ...], plan:
         )
     if plan.unit is not None and plan.has_demands:
         yield (
-            f"Privacy models count rows, and a value of {plan.unit!r} may have several rows: a single unit can make a "
-            "group look diverse."
+            "Privacy models count rows, and a unit may have several rows: a single unit can make a group look diverse."
         )
     if plan.weight is not None:
         sizes = np.bincount(codes_of(table.column(plan.weight)))

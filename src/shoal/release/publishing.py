@@ -15,7 +15,7 @@ from shoal.tables import columns as _columns
 from shoal.tables.outward import outward_texts
 from shoal.tables.representatives import represent
 from shoal.tables.schema import Read
-from shoal.tables.texts import writer
+from shoal.tables.texts import Notation, writer
 from shoal.tables.values import Chosen, Codes, Computed, GroupedRows, Numbers, Places, Texts, Values, grouped
 
 
@@ -33,13 +33,20 @@ def published(
             if attribute.name not in block.attributes:
                 continue
             chosen = _represented(read, groups, weights, trim) if cells is None else cells.chosen(read, first)
+            parts = []
             for at, name in enumerate(attribute.columns):
                 of_column, kind = chosen, attribute.kind
                 if isinstance(chosen, Computed) and attribute.kind == "place":
                     of_column, kind = Computed(chosen.numbers[:, at]), "continuous"
                 changed[name] = _columns.encode(of_column, block.labels, table.column(name), kind, read.writings[at])
+                if isinstance(of_column, Computed):
+                    parts.append(_rounded(of_column, table.column(name), kind, read.writings[at], name))
+            if parts:
+                # As published: what a group computes has more digits, which say more of its records.
+                chosen = Computed(parts[0] if len(parts) == 1 else np.column_stack(parts))
             after = _after(read.values, chosen, block.labels)
-            measured.append((attribute.name, Measured(attribute.name, attribute.kind, read.values, after)))
+            named = Measured(attribute.name, attribute.kind, read.values, after, block.labels)
+            measured.append((attribute.name, named))
     by_name = dict(measured)
     return changed, [by_name[read.attribute.name] for read in reads]
 
@@ -59,6 +66,16 @@ def _represented(read: Read, groups: GroupedRows, weights: Array | None, trim: f
         digits=read.writings[0].digits if attribute.kind == "continuous" else None,
         name=f"column {attribute.name!r}",
     )
+
+
+def _rounded(chosen: Computed, column: Any, kind: str, writing: Notation, name: str) -> Array:
+    """Return float64[m]: the numbers that groups publish, as they are read from the published column."""
+    groups = np.arange(len(chosen.numbers))
+    of_groups = _columns.encode(chosen, groups, column, kind, writing)
+    values, _ = _columns.decode(
+        of_groups, kind, text=writing.text, decimal=writing.decimal, pattern=writing.pattern, name=name
+    )
+    return values.values if isinstance(values, Numbers) else chosen.numbers
 
 
 def without_metadata(native: Any) -> Any:

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 class Release:
     """A table in which k has been verified.
 
-    A release is immutable: arrays and mappings are read-only, and `table`, `missing` and `certificate` return a new
-    object each time.
+    A release is immutable: arrays and mappings are read-only, and `table`, `missing`, `certificate` and
+    `record` return a new object each time.
 
     Attributes
     ----------
@@ -140,10 +140,17 @@ class Release:
 
     @property
     def certificate(self) -> dict[str, Any]:
-        """Return the record of what was done, without any value of the table."""
+        """Return what was promised and counted, for everyone: it tells nothing that the release does not."""
         from shoal.release.certificate import certificate_of
 
         return certificate_of(self)
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """Return everything about how the release was made, with exact figures. Do not publish it."""
+        from shoal.release.record import record_of
+
+        return record_of(self)
 
     def report(self, path: str | PathLike[str] | None = None, *, force: bool = False) -> str:
         """Return the report as HTML, and write it to `path` if given."""
@@ -153,7 +160,9 @@ class Release:
         page = render(facts_of(self))
         if path is not None:
             from shoal.release.files import write_text
+            from shoal.release.job import Job
 
+            Job(self.plan, self.source, report=path, force=force).check_files()
             write_text(page, path, force=force)
         return page
 
@@ -162,6 +171,7 @@ class Release:
         path: str | PathLike[str],
         *,
         certificate: str | PathLike[str] | None = None,
+        record: str | PathLike[str] | bool = True,
         report: str | PathLike[str] | None = None,
         force: bool = False,
         progress: Progress | None = None,
@@ -174,7 +184,10 @@ class Release:
         path : path or address
             A file or a database, see :func:`shoal.io.write`.
         certificate, report : path or None
-            Where to write them.
+            Where to write them. Both may be published.
+        record : path or bool
+            Where to write the record, which is not to be published. True: beside the release, as OUT.record.json, if
+            there is a certificate. False: nowhere.
         force : bool
             Whether to overwrite existing files.
         progress : callable or None
@@ -188,11 +201,20 @@ class Release:
         """
         from shoal.release.files import save
 
-        return save(self, path, certificate=certificate, report=report, force=force, progress=progress, **options)
+        return save(
+            self,
+            path,
+            certificate=certificate,
+            record=record,
+            report=report,
+            force=force,
+            progress=progress,
+            **options,
+        )
 
     def check(self, source: Source) -> None:
         """Raise an error unless k, counting rows, and all models hold in every block of a table that was read again."""
-        from shoal.release.files import audit_of
+        from shoal.release.verification import audit_of
 
         for block in self.blocks:
             names = [*block.columns, *self.plan.stratum]

@@ -24,6 +24,7 @@ from shoal.release.preparation import Prepared, prepare
 from shoal.release.publishing import published, without_metadata
 from shoal.release.release import Release
 from shoal.release.report.evidence import Measured, gather_evidence
+from shoal.release.report.positions import positions_of
 from shoal.release.verified import Verified
 from shoal.tables import frames
 from shoal.tables.apart import apart_in
@@ -142,7 +143,7 @@ def _carried_out(prepared: Prepared, progress: Progress | None) -> Release:
         blocks = prepared.partitioned(coordinates, plan, part(report, 0.15, 0.8))
     with watch("bounding"):
         labels_of = {name: block.labels for block in blocks for name in block.attributes}
-        lost = losses(coordinates, labels_of, weights)
+        lost = losses(coordinates, labels_of, weights, constraints.units)
         bound = bound_of(coordinates, blocks, plan, weights, lost.total, part(report, 0.8, 0.85))
     with watch("publishing"):
         order = _order(table.num_rows, plan)
@@ -153,7 +154,14 @@ def _carried_out(prepared: Prepared, progress: Progress | None) -> Release:
         audited = _audited(result, prepared, blocks, units)
     with watch("measuring"):
         labels = joint(blocks)
-        evidence = gather_evidence(measured, labels=labels, k=plan.k, X=coordinates.together())
+        evidence = gather_evidence(
+            measured,
+            labels=labels,
+            k=plan.k,
+            X=positions_of(measured, labels, plan.coordinates),
+            sizes=np.repeat(*(np.array(part) for part in zip(*audited.sizes.items(), strict=True))),
+            most=lost.most,
+        )
         utility = utility_of(prepared.reads, blocks, plan.k, prepared.cells)
     messages = list(prepared.warnings)
     held = audited.k if audited.k_units is None else audited.k_units

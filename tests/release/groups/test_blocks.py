@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 import shoal
-from shoal.release.report.nearness import PROVEN, in_short
+from shoal.release.report.nearness import PROVEN, Nearness
 
 N = 24
 RNG = np.random.default_rng(0)
@@ -31,7 +31,7 @@ def test_an_optimal_method_is_said_to_be_optimal(fields):
     release = released(**fields)
     assert [block.optimal for block in release.blocks] == [True]
     assert release.gap == 0
-    assert in_short(release) == PROVEN
+    assert Nearness.of(release).in_short == PROVEN
 
 
 @pytest.mark.parametrize(
@@ -49,4 +49,4 @@ def test_a_partition_that_is_changed_afterwards_is_not(fields):
     release = released(**fields)
     assert [block.optimal for block in release.blocks] == [False]
     assert release.gap is None or release.gap > 0
-    assert "proven" not in in_short(release)
+    assert "proven" not in Nearness.of(release).in_short

@@ -105,10 +105,11 @@ def test_places_are_left_out_and_that_is_said():
     alone = shoal.anonymize(pa.table(where), 3, places=[("lat", "lon")], method="mdav")
     assert alone.utility.left_out == ("lat, lon",)
     assert alone.utility.certainty_penalty is alone.utility.total_information_loss is None
-    assert alone.certificate["utility"]["certainty_penalty"] is None
+    assert alone.record["utility"]["certainty_penalty"] is None
     assert "NCP" not in alone.report()
-    table = pa.table({**where, "age": rng.integers(20, 60, 30)})
-    beside = shoal.anonymize(table, 3, places=[("lat", "lon")], method="mdav")
+    where = {"lat": rng.uniform(40, 50, 300), "lon": rng.uniform(0, 9, 300)}
+    table = pa.table({**where, "age": rng.integers(20, 60, 300)})
+    beside = shoal.anonymize(table, 3, places=[("lat", "lon")], method="mdav", release="local-recoding")
     assert list(beside.utility.by_attribute) == ["age"]
     assert "without lat, lon" in beside.report()
 
@@ -161,15 +162,30 @@ def test_trees_are_measured_on_what_is_published():
     assert up.utility.by_attribute == {"job": pytest.approx((6 * 2 / 5 + 1) / 7)}
 
 
-def test_the_certificate_and_the_report_have_them():
+def test_the_record_has_them():
     release = shoal.anonymize(people(), 4, **FIELDS)
-    told = release.certificate["utility"]
-    assert told == {**release.utility._asdict(), "left_out": []}
-    page = release.report()
-    for name in ("NCP", "Total-IL", "C_AVG", "C_DM"):
-        assert f'<th scope="row">{name}</th>' in page
-    assert f"{100 * release.utility.certainty_penalty:.1f}\N{NO-BREAK SPACE}%" in page
-    assert "a removed record" not in page
-    cells = {"age": 20, "pay": 2000}
-    fields = {"quasi_identifiers": ["age", "pay", "sex"], "release": "strongly-safe", "cells": cells}
-    assert "plus the size of the table for each removed record" in shoal.anonymize(people(), 6, **fields).report()
+    assert release.record["utility"] == {**release.utility._asdict(), "left_out": []}
+
+
+def test_the_certificate_and_the_report_have_those_of_the_published_table():
+    release = shoal.anonymize(people(), 4, **FIELDS)
+    figures, page = release.certificate["figures"], release.report()
+    assert figures["discernability"] == discernability(release.labels)
+    assert figures["average_group_size"] == pytest.approx(average_group_size(release.labels, 4))
+    # A mean does not show how wide its group is.
+    assert figures["certainty_penalty"] is figures["total_information_loss"] is None
+    assert [name for name in ("NCP", "Total-IL", "C_AVG", "C_DM") if f'<th scope="row">{name}</th>' in page] == [
+        "C_AVG",
+        "C_DM",
+    ]
+
+
+def test_ranges_show_how_wide_their_groups_are():
+    release = shoal.anonymize(people(600), 4, release="local-recoding", **FIELDS)
+    figures, page = release.certificate["figures"], release.report()
+    assert release.losses.most == 1
+    assert figures["certainty_penalty"] == round(release.utility.certainty_penalty, 1)
+    assert f"{100 * figures['certainty_penalty']:g}\N{NO-BREAK SPACE}%" in page
+    few = shoal.anonymize(people(150), 4, release="local-recoding", **FIELDS)
+    assert few.losses.most == 0
+    assert few.certificate["figures"]["certainty_penalty"] is None

@@ -68,7 +68,7 @@ def table():
         number("income", income, paid),
         Measured("level", "ordinal", Codes(level, levels), Codes(mode, levels)),
     ]
-    X = np.stack([age / 20, filled / 1000], axis=1)
+    X = np.stack([means(age / 20, labels), paid / 1000], axis=1)[np.unique(labels, return_index=True)[1]]
     return attributes, labels, X, gather_evidence(attributes, X=X, labels=labels, k=K)
 
 
@@ -96,23 +96,24 @@ def test_histograms_are_counted(table):
     for attribute, drawn in zip(attributes[:2], evidence.distributions, strict=False):
         edges = np.array(drawn.edges)
         inner = np.nextafter(edges[-1], -np.inf)
-        for values, counts, missing in (
-            (attribute.before.values, drawn.before, drawn.missing[0]),
-            (attribute.after.values, drawn.after, drawn.missing[1]),
+        for values, counts, missing, step in (
+            (attribute.before.values, drawn.before, drawn.missing[0], 5 * K),
+            (attribute.after.values, drawn.after, drawn.missing[1], 1),
         ):
             there = values[~np.isnan(values)]
             expected = np.histogram(np.clip(there, edges[0], inner), edges)[0]
-            assert counts == tuple(np.where(expected < K, 0, expected).tolist())
-            assert missing == len(values) - len(there)
+            assert max(np.abs(np.array(counts) - np.where(expected < K, 0, expected))) <= step / 2
+            assert {count % step for count in counts} == {0}
+            assert abs(missing - (len(values) - len(there))) <= step / 2
 
 
 def test_an_integer_has_whole_bins():
-    values = np.repeat(np.arange(4.0), 50)
+    values = np.repeat(np.arange(4.0), 100)
     drawn = gather_evidence(
         [number("children", values, values, "integer")], labels=groups_of(values), k=K
     ).distributions[0]
     assert drawn.edges == (-0.5, 0.5, 1.5, 2.5, 3.5)
-    assert drawn.before == drawn.after == (50,) * 4
+    assert drawn.before == drawn.after == (100,) * 4
 
 
 def test_a_long_tail_is_gathered_in_the_last_bar():
@@ -130,20 +131,21 @@ def test_means_and_standard_deviations(table):
     for attribute, figures in zip(attributes[:2], evidence.figures, strict=False):
         low, high = attribute.after.values.min(), attribute.after.values.max()
         before = np.clip(attribute.before.values, low, high)
-        assert figures.mean_before == pytest.approx(np.nanmean(before), abs=0.005 * np.nanstd(before))
-        assert figures.sd_before == pytest.approx(np.nanstd(before), rel=0.005)
+        step = 10.0 ** (1 - figures.digits + np.floor(np.log10(np.nanstd(before))))
+        assert figures.mean_before == pytest.approx(np.nanmean(before), abs=0.51 * step)
+        assert figures.sd_before == pytest.approx(np.nanstd(before), abs=0.51 * step)
         assert figures.mean_after == pytest.approx(attribute.after.values.mean(), abs=0.005 * figures.sd_after)
         assert figures.sd_after == pytest.approx(attribute.after.values.std(), rel=0.005)
-        assert len(f"{figures.sd_before:g}".replace(".", "").strip("0")) <= 3
+        assert len(f"{figures.sd_before:g}".replace(".", "").strip("0")) <= figures.digits <= 2
 
 
 def test_distance_of_frequencies(table):
     attributes, _, _, evidence = table
-    counts = [np.bincount(values.codes, minlength=4) for values in attributes[2][2:]]
-    assert evidence.figures[2].distance == pytest.approx(np.abs(counts[0] - counts[1]).sum() / 6000, abs=5e-4)
+    counts = [np.bincount(values.codes, minlength=4) for values in attributes[2][2:4]]
+    assert evidence.figures[2].distance == pytest.approx(np.abs(counts[0] - counts[1]).sum() / 6000, abs=5e-3)
     drawn = evidence.distributions[2]
     assert drawn.labels == ("none", "low", "middle", "high")
-    assert drawn.before == tuple(counts[0].tolist())
+    assert np.abs(np.array(drawn.before) - counts[0]).max() <= 2.5 * K
     assert drawn.after == tuple(counts[1].tolist())
 
 
@@ -160,39 +162,49 @@ def test_correlations_over_present_pairs(table):
             for j in range(3):
                 pair = np.stack([np.clip(side[i], *bounds[i]), np.clip(side[j], *bounds[j])])
                 expected = np.corrcoef(pair[:, ~np.isnan(pair).any(axis=0)])[0, 1]
-                assert shown[i][j] == pytest.approx(expected, abs=0.0051)
+                step = 0.01 if shown is evidence.correlations.after else 0.1
+                assert shown[i][j] == pytest.approx(expected, abs=0.51 * step)
     assert evidence.correlations.names == ("age", "income", "level")
 
 
 def test_groups_on_principal_axes(table):
     _, labels, X, evidence = table
-    ends = np.sort(X, axis=0)
-    X = np.clip(X, ends[K - 1], ends[-K])
-    X = X - X.mean(axis=0)
+    sizes = np.bincount(labels)
+    X = X - sizes @ X / len(labels)
     _, singular, axes = np.linalg.svd(X, full_matrices=False)
-    on_axes = X @ axes.T
-    expected = np.stack([np.bincount(labels, on_axes[:, a]) / np.bincount(labels) for a in (0, 1)], axis=1)
+    expected = X @ axes.T
     shown = np.array(evidence.axes.points)
-    for a in (0, 1):
-        sign = np.sign(shown[:, a] @ expected[:, a])
-        assert np.allclose(shown[:, a], sign * expected[:, a], atol=6e-4)
-    assert np.array_equal(shown[:, 2], np.bincount(labels))
+    # Both directions of an axis are valid.
+    signs = np.array([1.0 if np.isclose(shown[:, a].max(), expected[:, a].max(), atol=2e-3) else -1.0 for a in (0, 1)])
+    apart = np.abs(shown[:, None, :2] - signs * expected).max(axis=2)
+    assert apart.min(axis=0).max() < 2e-3 > apart.min(axis=1).max()
+    assert shown[:, 2].sum() == sizes.sum()
     assert np.allclose(evidence.axes.shares, singular**2 / (singular**2).sum(), atol=6e-4)
 
 
 def test_not_all_of_many_groups_are_drawn():
     labels = np.repeat(np.arange(5000), 5)
-    X = np.random.default_rng(0).normal(size=(25_000, 3))
+    X = np.random.default_rng(0).normal(size=(5000, 3))
     axes = gather_evidence([], X=X, labels=labels, k=K).axes
-    assert (len(axes.points), axes.groups) == (3000, 5000)
+    # Two of them are at one place, as far as can be seen.
+    assert (len(axes.points), axes.groups) == (3000, 4999)
     assert axes == gather_evidence([], X=X, labels=labels, k=K).axes
 
 
-def test_more_coordinates_than_records():
-    X = np.random.default_rng(0).normal(size=(60, 400))
+def test_more_coordinates_than_groups():
+    X = np.random.default_rng(0).normal(size=(12, 400))
     axes = gather_evidence([], X=X, labels=np.arange(60) // 5, k=K).axes
     assert len(axes.points) == 12
     assert 0 < axes.shares[1] <= axes.shares[0] < 1
+
+
+def test_neither_the_order_of_groups_nor_their_number_at_one_place_is_drawn():
+    X = np.array([[0.0], [1.0], [1.0], [5.0]])
+    axes = gather_evidence([], X=X, labels=np.arange(20) // 5, k=K).axes
+    assert sorted(size for *_, size in axes.points) == [5, 5, 10]
+    assert axes.points == tuple(sorted(axes.points))
+    turned = gather_evidence([], X=X[::-1], labels=np.arange(20) // 5, k=K).axes
+    assert turned.points == axes.points
 
 
 def test_a_place_is_two_numbers():
@@ -232,12 +244,13 @@ def test_codes_that_became_other_words_are_not_compared():
 
 
 def test_at_most_twelve_categories_are_named():
-    codes = np.repeat(np.arange(40), np.arange(10, 50))
-    values = Codes(codes, tuple(f"c{i}" for i in range(40)))
+    codes = np.repeat(np.arange(60), np.arange(10, 70))
+    values = Codes(codes, tuple(f"c{i}" for i in range(60)))
     drawn = gather_evidence([Measured("x", "nominal", values, values)], labels=codes, k=K).distributions[0]
-    assert drawn.labels == tuple(f"c{i}" for i in range(39, 27, -1))
-    assert drawn.before[:2] == (49, 48)
-    assert sum(drawn.before) + drawn.pooled[0] == len(codes)
+    assert drawn.labels == tuple(f"c{i}" for i in range(59, 47, -1))
+    assert drawn.after[:2] == (69, 68)
+    assert drawn.before[:2] == (75, 75)
+    assert sum(drawn.after) + drawn.pooled[1] == len(codes)
 
 
 # --- what it does not say ---
@@ -256,7 +269,7 @@ def test_a_unique_extreme_value_cannot_be_seen(publish, extreme):
         before = values.copy()
         before[7, 0] = value
         attributes = [number(f"x{j}", before[:, j], published[j]) for j in range(3)]
-        return gather_evidence(attributes, X=before, labels=labels, k=K)
+        return gather_evidence(attributes, labels=labels, k=K)
 
     evidence, other = seen(extreme), seen(2 * extreme)
     assert evidence == other
@@ -283,24 +296,54 @@ def test_the_ends_of_a_column_passed_on_do_not_appear():
 
 
 def test_a_category_of_few_records_is_not_named():
-    codes = np.array([0] * 60 + [1] * 35 + [2] * 4 + [3])
+    codes = np.array([0] * 600 + [1] * 350 + [2] * 4 + [3])
     before = Codes(codes, ("common", "less so", "rare one", "unique one"))
     after = Codes(np.minimum(codes, 1), ("common", "less so"))
-    evidence = gather_evidence([Measured("x", "nominal", before, after)], labels=np.arange(100) // 5, k=K)
+    evidence = gather_evidence([Measured("x", "nominal", before, after)], labels=np.arange(955) // 5, k=K)
     drawn = evidence.distributions[0]
     assert drawn.labels == ("common", "less so")
-    assert drawn.before == (60, 35)
-    assert drawn.pooled == (5, 0)
+    assert drawn.before == (600, 350)
+    assert drawn.pooled == (0, 0)
     assert not {"rare one", "unique one"} & {x for x in everything(evidence) if isinstance(x, str)}
 
 
-def test_a_single_rare_record_cannot_be_found_by_subtraction():
-    codes = np.array([0] * 60 + [1] * 33 + [2] * 6 + [3])
-    before = Codes(codes, ("a", "b", "c", "d"))
-    after = Codes(np.minimum(codes, 1), ("a", "b"))
-    drawn = gather_evidence([Measured("x", "nominal", before, after)], labels=np.arange(100) // 5, k=K).distributions[0]
+def test_a_category_that_is_not_published_is_not_named_however_frequent():
+    codes = np.array([0] * 600 + [1] * 300 + [2] * 55)
+    before = Codes(codes, ("a", "b", "secret"))
+    after = Codes(np.minimum(codes, 1), ("a", "b", "secret"))
+    drawn = gather_evidence([Measured("x", "nominal", before, after)], labels=np.arange(955) // 5, k=K).distributions[0]
     assert drawn.labels == ("a", "b")
-    assert drawn.pooled[0] == 7
+    assert drawn.pooled == (50, 0)
+
+
+def test_nothing_of_the_originals_is_told_of_few_groups():
+    rng = np.random.default_rng(0)
+    for groups, told in ((49, False), (50, True)):
+        values, codes = rng.uniform(size=5 * groups), rng.integers(0, 2, 5 * groups)
+        labels = groups_of(values)
+        attributes = [
+            number("x", values, means(values, labels)),
+            number("y", values, means(values, labels)),
+            Measured("z", "boolean", Codes(codes, ("no", "yes")), Codes(codes, ("no", "yes"))),
+        ]
+        evidence = gather_evidence(attributes, labels=labels, k=K)
+        before = [
+            *(one.before for one in evidence.distributions),
+            *(one.mean_before for one in evidence.figures[:2]),
+            *(one.sd_before for one in evidence.figures[:2]),
+            evidence.figures[2].distance,
+            evidence.correlations.before[0][1],
+        ]
+        assert [one is not None for one in before] == [told] * len(before)
+
+
+def test_what_one_group_makes_up_has_fewer_digits():
+    values = np.random.default_rng(1).normal(size=3000)
+    labels = groups_of(values)
+    even = gather_evidence([number("x", values, means(values, labels))], labels=labels, k=K).figures[0]
+    values[labels == labels.max()] += 200
+    uneven = gather_evidence([number("x", values, means(values, labels))], labels=labels, k=K).figures[0]
+    assert (even.digits, uneven.digits, uneven.sd_before) == (1, 0, None)
 
 
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=12), st.integers(1, 10))
@@ -340,8 +383,8 @@ def test_few_records_have_no_statistics():
 
 def test_groups_below_k_are_not_drawn():
     labels = np.array([0] * 5 + [1] * 4 + [2] * 6)
-    axes = gather_evidence([], X=np.random.default_rng(0).normal(size=(15, 2)), labels=labels, k=K).axes
-    assert [size for *_, size in axes.points] == [5, 6]
+    axes = gather_evidence([], X=np.random.default_rng(0).normal(size=(3, 2)), labels=labels, k=K).axes
+    assert sorted(size for *_, size in axes.points) == [5, 6]
 
 
 # --- tables at the edge ---
@@ -349,11 +392,11 @@ def test_groups_below_k_are_not_drawn():
 
 def test_a_constant_attribute():
     evidence = gather_evidence(
-        [number("x", [3.0] * 100, [3.0] * 100)], labels=np.arange(100) // 5, k=K, X=np.zeros((100, 0))
+        [number("x", [3.0] * 250, [3.0] * 250)], labels=np.arange(250) // 5, k=K, X=np.zeros((50, 0))
     )
     drawn = evidence.distributions[0]
     assert drawn.edges == (3.0, 3.0)
-    assert drawn.before == drawn.after == (100,)
+    assert drawn.before == drawn.after == (250,)
     assert evidence.figures[0].mean_after == 3.0
     assert evidence.figures[0].sd_after == 0.0
     assert evidence.axes is None
@@ -361,7 +404,7 @@ def test_a_constant_attribute():
 
 def test_what_is_published_as_one_value_says_nothing_of_the_original():
     values = np.arange(100.0)
-    evidence = gather_evidence([number("x", values, [49.5] * 100)], labels=np.zeros(100, int), k=K, X=values[:, None])
+    evidence = gather_evidence([number("x", values, [49.5] * 100)], labels=np.zeros(100, int), k=K, X=np.ones((1, 1)))
     assert evidence.figures[0].mean_before is None
     assert evidence.sizes.bars == ((100, 100, 1),)
     assert len(evidence.axes.points) == 1
@@ -377,7 +420,7 @@ def test_an_attribute_that_is_all_missing():
         Measured("o", "ordinal", none, none),
         number("w", gone, np.arange(100.0)),
     ]
-    evidence = gather_evidence(attributes, labels=np.arange(100) // 5, k=K, X=np.zeros((100, 1)))
+    evidence = gather_evidence(attributes, labels=np.arange(100) // 5, k=K, X=np.zeros((20, 1)), most=1)
     x, y, z, _, w = evidence.distributions
     assert (x.edges, x.missing) == ((), (100, 100))
     assert (y.edges, y.missing) == ((), (0, 100))
@@ -406,6 +449,6 @@ def test_a_large_table_is_summed_up():
     for j in range(10):
         values = rng.normal(size=n)
         attributes.append(number(f"x{j}", values, means(values, labels)))
-    X = np.stack([attribute.before.values for attribute in attributes], axis=1)
+    X = np.stack([attribute.after.values for attribute in attributes], axis=1)[np.unique(labels, return_index=True)[1]]
     evidence = gather_evidence(attributes, X=X, labels=labels, k=K)
-    assert all(sum(one.before) == n for one in evidence.distributions)
+    assert all(sum(one.after) == n for one in evidence.distributions)

@@ -14,7 +14,7 @@ from shoal import Plan
 from shoal.estimator import standardized
 from shoal.measure import certificates
 from shoal.release.report.facts import by_the_clock
-from shoal.release.report.nearness import at_most
+from shoal.release.report.nearness import Nearness, at_most
 
 pytestmark = pytest.mark.filterwarnings("ignore::shoal.errors.DisclosureWarning")
 RNG = np.random.default_rng(3)
@@ -23,6 +23,12 @@ X = RNG.normal(size=(60, 3)) @ RNG.normal(size=(3, 3))
 
 def table(**more):
     return pa.table({"a": X[:, 0], "b": X[:, 1], "c": X[:, 2], **more})
+
+
+def many(**more):
+    """Return enough rows that figures are told."""
+    rng = np.random.default_rng(5)
+    return pa.table({**{name: rng.uniform(size=400) for name in "abc"}, **more})
 
 
 def released(k=4, table=None, **fields):
@@ -80,9 +86,9 @@ def test_blocks_are_bounded_one_by_one():
 
 
 def test_what_is_not_known_is_said(monkeypatch):
-    weighted = table(w=RNG.uniform(1, 2, 60))
+    weighted = many(w=RNG.uniform(1, 2, 400))
     for release, short, full in (
-        (released(bound="none"), None, None),
+        (released(table=many(), bound="none"), None, None),
         (
             released(table=weighted, weight="w"),
             "unknown: there is no bound on a weighted loss",
@@ -91,16 +97,14 @@ def test_what_is_not_known_is_said(monkeypatch):
     ):
         assert release.lower_bound is None
         assert release.gap is None
-        assert release.certificate["gap"] is None
+        assert release.record["gap"] is release.certificate["figures"]["gap"] is None
         page = release.report()
         assert ("best possible" in page) == (full is not None)
         if full is not None:
             assert full in page
-        from shoal.release.report.nearness import in_short
-
-        assert in_short(release) == (short or "")
+        assert Nearness.of(release).in_short == (short or "")
     monkeypatch.setattr(certificates, "QUICK_SECONDS", 1.0)
-    large = released()
+    large = released(table=many())
     assert large.lower_bound is None
     assert "too large to compute a bound in the time" in large.report()
     assert released(method="auto", time_limit=2000).lower_bound is not None  # who has the time gets the bound
@@ -118,26 +122,33 @@ def test_a_bound_of_nothing():
     assert 0 < release.lower_bound <= release.loss
 
 
-def test_the_certificate_has_bound_and_gap():
-    release = released()
-    said = json.loads(json.dumps(release.certificate, allow_nan=False))
+def test_the_record_has_bound_and_gap():
+    release = released(table=many())
+    said = json.loads(json.dumps(release.record, allow_nan=False))
     assert said["lower_bound"] == release.lower_bound
     assert said["gap"] == release.gap
     assert "highspy" in said["versions"]
     endless = replace(release, lower_bound=0.0)
     assert endless.gap == inf
-    assert endless.certificate["gap"] is None
+    assert endless.record["gap"] is endless.certificate["figures"]["gap"] is None
     assert "the computed bound is 0" in endless.report()
 
 
 def test_the_report_says_it_in_plain_words():
-    release = released()
-    page = release.report()
-    assert f"at most {at_most(release.gap)} above the best possible" in page
-    assert "any groups of at least 4 records lose" in page
+    release = released(table=many())
+    figures, page = release.certificate["figures"], release.report()
+    assert release.losses.digits == 1
+    assert release.gap <= figures["gap"] == pytest.approx(release.gap, rel=1) == round(figures["gap"], 1)
+    assert figures["lower_bound"] <= release.lower_bound
+    assert f"at most {at_most(figures['gap'], 1)} above the best possible" in page
+    assert f"any groups of at least 4 records lose {100 * figures['lower_bound']:g}" in page
     assert "This bound is rough" in page
-    assert "rough one" not in released(bound="lp").report()
-    assert "proven to be the best possible" in released(2, method="exact").report()
+    column = pa.table({"a": many()["a"]})
+    best = shoal.anonymize(column, k=4, method="univariate").report()
+    assert "proven to be the best possible" in best
+    assert "This bound is rough" not in best
+    # Of few groups, not even this is told.
+    assert "best possible" not in released(2, method="exact").report()
 
 
 @pytest.mark.parametrize(

@@ -13,16 +13,26 @@ import numpy as np
 
 from shoal.arrays import Array
 from shoal.release.groups.coordinates import Coordinates
+from shoal.release.measures.rounding import digits_left, most_digits
 
 
 class Losses(NamedTuple):
-    """SSE / SST of all coordinates together, and of each attribute."""
+    """SSE / SST of all coordinates together, and of each attribute.
+
+    `digits` and `digits_by_attribute` say to how many digits they may be told, and `most` to how many any figure of
+    the release may be; see :mod:`shoal.release.measures.rounding`.
+    """
 
     total: float
     by_attribute: Mapping[str, float]
+    digits: int
+    digits_by_attribute: Mapping[str, int]
+    most: int
 
 
-def losses(coordinates: Coordinates, labels: dict[str, Array], weights: Array | None) -> Losses:
+def losses(
+    coordinates: Coordinates, labels: dict[str, Array], weights: Array | None, units: Array | None = None
+) -> Losses:
     """Return the losses of embedded attributes; the total takes their importance into account.
 
     Parameters
@@ -31,25 +41,51 @@ def losses(coordinates: Coordinates, labels: dict[str, Array], weights: Array | 
     labels : {name: int64[n]}
         The partition that each attribute was grouped by.
     weights : float64[n] or None
+    units : int64[n] or None
+        The unit of each record; neither a group nor a unit may make up much of a figure that is told.
     """
-    error, total, by = 0.0, 0.0, {}
+    error, total, by, digits = 0.0, 0.0, {}, {}
+    most = most_digits(labels.values(), units)
+    parts: dict[int, tuple[Array, Array]] = {}  # of all attributes together: those of one block have one partition
     for name, part in coordinates.parts.items():
+        everybody = np.zeros(len(part), np.int64)
+        by_record, within, whole = np.zeros(len(part)), 0.0, 0.0
+        for column in part.T:
+            squares = _squares(column, labels[name], weights)
+            by_record += squares
+            within += float(squares.sum())
+            whole += float(_squares(column, everybody, weights).sum())
         if name in coordinates.projected:
-            spread = coordinates.projected[name]
+            # The parts of records are those in the projection; what they add up to is not.
+            spread, seen = coordinates.projected[name], within
             within, whole = spread.squared_error(labels[name], weights), spread.squared_error(None, weights)
-        else:
-            everybody = np.zeros(len(part), np.int64)
-            within = sum(_squared_error(column, labels[name], weights) for column in part.T)
-            whole = sum(_squared_error(column, everybody, weights) for column in part.T)
+            by_record *= within / seen if seen > 0 else 0.0
         by[name] = min(1.0, within / whole) if whole > 0 else 0.0
-        error += coordinates.importance[name] * within
-        total += coordinates.importance[name] * whole
-    return Losses(min(1.0, error / total) if total > 0 else 0.0, MappingProxyType(by))
+        digits[name] = min(most, _digits_left(by_record, labels[name], units))
+        importance = coordinates.importance[name]
+        before = parts.get(id(labels[name]), (labels[name], np.zeros(len(part))))[1]
+        parts[id(labels[name])] = labels[name], before + importance * by_record
+        error += importance * within
+        total += importance * whole
+    of_all = min((_digits_left(squares, one, units, error) for one, squares in parts.values()), default=0)
+    return Losses(
+        min(1.0, error / total) if total > 0 else 0.0,
+        MappingProxyType(by),
+        min(most, of_all),
+        MappingProxyType(digits),
+        most,
+    )
 
 
-def _squared_error(x: Array, labels: Array, weights: Array | None) -> float:
+def _digits_left(squares: Array, labels: Array, units: Array | None, whole: float | None = None) -> int:
+    owners = [labels] if units is None else [labels, units]
+    return min(digits_left(np.bincount(one, squares), whole) for one in owners)
+
+
+def _squares(x: Array, labels: Array, weights: Array | None) -> Array:
+    """Return float64[n]: the weighted squared distance of each record from the mean of its group."""
     amounts = np.bincount(labels, weights)
     sums = np.bincount(labels, x if weights is None else weights * x)
     means = np.divide(sums, amounts, out=np.zeros_like(sums), where=amounts > 0)
     squares = (x - means[labels]) ** 2
-    return float(squares.sum() if weights is None else (weights * squares).sum())
+    return np.asarray(squares if weights is None else weights * squares)

@@ -154,36 +154,3 @@ def _average(by: dict[str, float], importance: dict[str, float]) -> float | None
     if not importance:
         return None
     return min(1.0, fsum(importance[name] * cost for name, cost in by.items()) / weight) if weight else 0.0
-
-
-def sentences(utility: Utility, removed: int = 0) -> list[tuple[str, str, str]]:
-    """Return each measure with its value and a sentence that explains it."""
-    apart = f", without {' and '.join(utility.left_out)}" if utility.left_out else ""
-    gone = "; a removed record counts as suppressed" if removed else ""
-    penalties = [
-        (
-            "NCP",
-            utility.certainty_penalty,
-            "Width of the groups: the share of the range, or of all values, that the group of a record covers, "
-            f"averaged over the quasi-identifiers{apart}{gone}.",
-        ),
-        (
-            "Total-IL",
-            utility.total_information_loss,
-            "The same, but with a hierarchy it counts levels instead of values; without one, a value is lost if the "
-            "group has several.",
-        ),
-    ]
-    shown = [
-        (name, f"{100 * value:.1f}\N{NO-BREAK SPACE}%", words) for name, value, words in penalties if value is not None
-    ]
-    sanction = ", plus the size of the table for each removed record" if removed else ""
-    shown.append(("C_AVG", f"{utility.average_group_size:.2f}", "The average group size divided by k; 1 is best."))
-    shown.append(
-        (
-            "C_DM",
-            f"{utility.discernability:,}",
-            f"The sum of squared group sizes{sanction}; comparable for the same table and k only.",
-        )
-    )
-    return shown

@@ -26,6 +26,13 @@ def three_digits(measured: float) -> str:
     return f"{measured:.3g}"
 
 
+def held_in_words(finding: Finding) -> str:
+    """Return what holds in the worst group; of a population, which is not published, no counts are told."""
+    if finding.attribute is None:
+        return f"in all {finding.groups:,} groups, this holds"
+    return f"in the worst of {finding.groups:,} groups, it is {three_digits(finding.held)}"
+
+
 def demand_facts(release: Release) -> tuple[DemandFacts, ...]:
     """Return the facts of the report on each demand."""
     return tuple(_facts(finding, release) for finding in release.audit.models)
@@ -36,7 +43,7 @@ def _facts(finding: Finding, release: Release) -> DemandFacts:
         attribute=finding.attribute or "",
         short=finding.model.short,
         words=finding.model.explanation(finding.attribute or ""),
-        held=f"In the worst of {finding.groups:,} groups, it is {three_digits(finding.held)}.",
+        held=held_in_words(finding).capitalize() + ".",
         size=finding.worst_size,
         bars=_bars(finding, release.plan.k),
         ordered=finding.words is None,

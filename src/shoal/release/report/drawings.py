@@ -41,8 +41,8 @@ def whole(count: float) -> str:
     return f"{count:,.0f}"
 
 
-def quantity(value: float | None, kind: str = "continuous", spread: float | None = None) -> str:
-    """Return a statistic of an attribute, to three digits of its `spread`."""
+def quantity(value: float | None, kind: str = "continuous", spread: float | None = None, digits: int = 3) -> str:
+    """Return a statistic of an attribute, to three digits of its `spread`, or to fewer."""
     if value is None:
         return "–"
     spread = spread or abs(value)
@@ -50,8 +50,8 @@ def quantity(value: float | None, kind: str = "continuous", spread: float | None
         day = 1 if kind == "date" else _DAY
         return _day(value / day, spread / day)
     if value != 0 and not 1e-4 <= abs(value) < 1e9:
-        return signed(f"{value:.3g}")
-    decimals = 2 - math.floor(math.log10(spread)) if spread else 0
+        return signed(f"{value:.{digits}g}")
+    decimals = digits - 1 - math.floor(math.log10(spread)) if spread else 0
     return signed(f"{round(value, decimals) + 0.0:,.{max(0, decimals)}f}")
 
 
@@ -68,10 +68,10 @@ def signed(number: str) -> str:
     return number.replace("-", "−")
 
 
-def span(value: float | None, kind: str = "continuous") -> str:
+def span(value: float | None, kind: str = "continuous", digits: int = 3) -> str:
     """Return the text of a standard deviation; for dates, it is a length of time."""
     if value is None or kind not in ("date", "datetime"):
-        return quantity(value)
+        return quantity(value, digits=digits)
     days = value if kind == "date" else value / _DAY
     return f"{days / 365.2425:.1f} years" if days >= 730 else f"{days:.3g} days"
 
@@ -156,11 +156,12 @@ def _ends(values: list[float]) -> tuple[float, float]:
 
 
 def histogram(drawn: Histogram) -> Markup:
-    """Draw the original as an area and the release as a line over it."""
+    """Draw the original as an area, if it is told, and the release as a line over it."""
     width, height, base, top = 300.0, 128.0, 106.0, 6.0
     bins = len(drawn.after)
     # The end bins contain all values beyond them, and may be cut off so that the rest remains visible.
-    inside = drawn.before[1:-1] if bins > 2 else drawn.before
+    before = drawn.before or ()
+    inside = before[1:-1] if bins > 2 else before
     most = max(*inside, *drawn.after, 1)
     step = width / bins
 
@@ -175,7 +176,7 @@ def histogram(drawn: Histogram) -> Markup:
         low, high = low + 0.5, high - 0.5
     spread = high - low
     body = [
-        f'<path class="before-area" d="{steps(drawn.before)}z"/>',
+        *([f'<path class="before-area" d="{steps(before)}z"/>'] if before else []),
         f'<path class="after-line" d="{steps(drawn.after)}"/>',
         f'<path class="rule" d="M0 {base}H{width:g}"/>',
     ]

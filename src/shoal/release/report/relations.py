@@ -20,7 +20,7 @@ Pair = tuple[float, float]
 ENOUGH = 10  # times k records, for a statistic of the originals
 _BARS = 30
 _POINTS = 3000  # groups that are drawn
-_SAMPLE = 20_000  # records that the principal axes are computed from
+_SAMPLE = 2_000_000  # coordinates that the principal axes are computed from
 _CHUNK = 65_536
 
 
@@ -60,13 +60,22 @@ class Related(NamedTuple):
     before: Array  # float64[n] with NaN or int64[n] with -1 where missing
     after: Array  # likewise; -1.0 where missing if `before` is int64
     bounds: Pair
+    digits: int = 2  # of a correlation before; at most two
 
 
 def correlations_of(related: list[Related], k: int) -> Correlations:
     """Return the correlations of all pairs of attributes, before and after."""
-    before = _matrix([(one.before, one) for one in related], k)
+    exact = _matrix([(one.before, one) for one in related], k)
+    before = tuple(
+        tuple(_told(r, min(related[i].digits, related[j].digits)) for j, r in enumerate(row))
+        for i, row in enumerate(exact)
+    )
     after = _matrix([(one.after, one) for one in related], k)
     return Correlations(tuple(one.name for one in related), before, after)
+
+
+def _told(correlation: float | None, digits: int) -> float | None:
+    return None if correlation is None or digits < 1 else round(correlation, min(2, digits)) + 0.0
 
 
 def _matrix(columns: list[tuple[Array, Related]], k: int) -> tuple[tuple[float | None, ...], ...]:
@@ -112,32 +121,35 @@ def sizes_of(sizes: Array) -> Sizes:
     return Sizes(len(sizes), int(distinct[0]), float(np.median(sizes)), int(distinct[-1]), bars)
 
 
-def axes_of(X: Array, labels: Array, sizes: Array, k: int) -> Axes | None:
+def axes_of(X: Array, sizes: Array, k: int) -> Axes | None:
     """Return the groups of at least k records on the principal axes, at most 3000 of them, always the same.
 
-    Coordinates are clipped to the k-th smallest and the k-th largest of a fixed sample, so that a single record far
-    away from all others cannot be seen: its group is drawn among the others.
+    Parameters
+    ----------
+    X : float64[m, d]
+        What the groups publish, as coordinates. Nothing else is drawn: the mean of the originals of a group may say
+        more than what it publishes.
+    sizes : int64[m]
+        Their numbers of records.
+    k : int
+
+    Groups that publish the same are one, and they are in the order of their places: that in which the table has them
+    may be a secret.
     """
-    drawn = np.flatnonzero(sizes >= k)
-    groups = len(drawn)
-    sample = X[:: max(1, len(X) * max(1, X.shape[1] // 100) // _SAMPLE)]
-    if X.shape[1] == 0 or groups == 0 or len(sample) < k:
+    if X.shape[1] == 0 or not (sizes >= k).any():
         return None
+    weights = sizes / sizes.sum()
+    centre = weights @ X
+    axes, shares = _principal((X - centre)[:: max(1, X.size // _SAMPLE)])
+    on_axes = np.round((X - centre) @ axes, 3) + 0.0
+    places, at = np.unique(on_axes, axis=0, return_inverse=True)
+    records = np.bincount(at.reshape(-1), sizes).astype(np.int64)
+    drawn = np.flatnonzero(records >= k)
+    groups = len(drawn)
     if groups > _POINTS:
         drawn = np.sort(np.random.default_rng(0).choice(drawn, _POINTS, replace=False))
-    ends = np.partition(sample, (k - 1, len(sample) - k), axis=0)
-    low, high = np.minimum(ends[k - 1], ends[-k]), np.maximum(ends[k - 1], ends[-k])
-    sample = np.clip(sample, low, high)
-    centre = sample.mean(axis=0)
-    axes, shares = _principal(sample - centre)
-    position = np.full(len(sizes), -1)
-    position[drawn] = np.arange(len(drawn))
-    rows = np.flatnonzero(position[labels] >= 0)
-    on_axes = (np.clip(X[rows], low, high) - centre) @ axes
-    group = position[labels[rows]]
-    means = [np.bincount(group, on_axes[:, a], len(drawn)) / sizes[drawn] for a in (0, 1)]
-    points = zip(*(np.round(mean, 3).tolist() for mean in means), sizes[drawn].tolist(), strict=True)
-    return Axes(tuple((x + 0.0, y + 0.0, size) for x, y, size in points), groups, shares)
+    points = zip(places[drawn, 0].tolist(), places[drawn, 1].tolist(), records[drawn].tolist(), strict=True)
+    return Axes(tuple(points), groups, shares)
 
 
 def _principal(centred: Array) -> tuple[Array, Pair]:

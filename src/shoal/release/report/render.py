@@ -44,7 +44,7 @@ class Check:
 
 @dataclass(frozen=True)
 class File:
-    """A file that was read or written."""
+    """A file that was written."""
 
     name: str
     rows: int | None = None
@@ -66,13 +66,12 @@ class DemandFacts:
 
 @dataclass(frozen=True)
 class Facts:
-    """The content of a report. It must not contain values of the table, published or not."""
+    """The content of a report. It may tell no more of the originals than the certificate does."""
 
     title: str
     created: str  # an ISO time
     version: str  # of Shoal
-    n_in: int
-    n_out: int
+    rows: int
     k: int  # wanted
     k_held: int  # by records, over all quasi-identifiers together
     n_groups: int
@@ -81,28 +80,22 @@ class Facts:
     checks: tuple[Check, ...]  # of the audit; empty if it has not been run
     why: str = ""  # why this method was chosen, without a full stop
     k_units: int | None = None  # the same by distinct units, if they were counted
-    unit: str | None = None  # the name of their column
     k_blocks: int | None = None  # what holds within each block of attributes, if there are several
-    loss: float | None = None  # SSE / SST, 0 to 1
+    loss: float | None = None  # SSE / SST, 0 to 1, rounded; None if it is not told
     gap: str = ""  # how far from the best possible, in a few words
     nearness: str = ""  # the same in sentences
-    loss_by_attribute: tuple[tuple[str, float], ...] = ()
+    loss_by_attribute: tuple[tuple[str, float | None], ...] = ()
     utility: tuple[tuple[str, str, str], ...] = ()  # measures of recoding schemes: name, value, explanation
     by_cells: bool = False  # whether records were grouped by cells that do not depend on the data
-    removed: str = ""  # the share of the records that were removed with their cells, a sentence
-    dropped: tuple[str, ...] = ()  # sentences: which rows and columns were left out, and why
+    left_out: int = 0  # columns that are not published
     demands: tuple[DemandFacts, ...] = ()  # on sensitive attributes
     missing_rule: str = ""  # a sentence
-    missing: tuple[tuple[str, int], ...] = ()  # the number of missing values of columns that have some
     notes: tuple[str, ...] = ()  # sentences on strata, units, weights, blocks, shuffling
     warnings: tuple[str, ...] = ()  # what weakens the protection
     by_clock: bool = False  # whether the clock may have stopped a search
-    plan: str = ""  # YAML
-    python: str = ""
-    command: str = ""
-    source: File | None = None
+    plan: str = ""  # YAML, without what is withheld
+    withheld: tuple[str, ...] = ()  # fields of the plan that are not told
     output: File | None = None
-    timings: tuple[tuple[str, float], ...] = ()  # what, seconds
     versions: tuple[tuple[str, str], ...] = ()  # package, version
     evidence: Evidence | None = None
 
@@ -136,13 +129,11 @@ def render(facts: Facts) -> str:
             e=evidence,
             verdict=_verdict(facts),
             quasi=[column for column in facts.columns if column.role == "quasi-identifier"],
-            identifiers=[column for column in facts.columns if column.role == "identifier"],
             sensitive=[column.name for column in facts.columns if column.role == "sensitive" and column.published],
             undemanded=_without_demand(facts),
             unchanged=[column.name for column in facts.columns if column.published == "unchanged"],
             attributes=_attributes(evidence),
             moved=_moved(evidence),
-            missing=[(name, _at_least(count, facts.k)) for name, count in facts.missing],
             draw=drawings,
         )
     )
@@ -159,9 +150,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(
-        whole=drawings.whole, percent=_percent, seconds=_seconds, names=_names, signed=drawings.signed
-    )
+    environment.filters.update(whole=drawings.whole, percent=_percent, names=_names, signed=drawings.signed)
     return environment
 
 
@@ -176,9 +165,8 @@ def _verdict(facts: Facts) -> _Verdict:
             f"k = {facts.k} was wanted, k = {held} holds, and {len(failed)} of {len(facts.checks)} checks failed. "
             "Do not publish it.",
         )
-    unit = f" of the unit ‘{facts.unit}’" if facts.unit else ""
     if by_units:
-        others = f"records of at least {_others(held)}{unit}"
+        others = f"records of at least {_others(held)}, counting units"
     else:
         others = f"at least {_others(held)}"
     if facts.k_blocks is not None:
@@ -256,23 +244,9 @@ def _others(k: int) -> str:
     return f"{k - 1} other" if k == 2 else f"{k - 1} others"
 
 
-def _at_least(count: int, k: int) -> str:
-    return drawings.whole(count) if count >= k else f"fewer than {k}"
-
-
-def _percent(fraction: float) -> str:
-    percent = 100 * fraction
-    if 0 < percent < 0.1:
-        return "<\N{NO-BREAK SPACE}0.1\N{NO-BREAK SPACE}%"
-    return f"{percent:.1f}\N{NO-BREAK SPACE}%"
-
-
-def _seconds(seconds: float) -> str:
-    if seconds < 1:
-        return f"{1000 * seconds:.0f} ms"
-    if seconds < 120:
-        return f"{seconds:.1f} s"
-    return f"{seconds / 60:.1f} min"
+def _percent(fraction: float | None) -> str:
+    """Return a share that was rounded before, in per cent."""
+    return "not told" if fraction is None else f"{100 * fraction:g}\N{NO-BREAK SPACE}%"
 
 
 def _names(names: Sequence[str], most: int = 12) -> str:
