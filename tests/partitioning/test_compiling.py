@@ -71,6 +71,34 @@ def test_tasks_are_done_by_another_process_that_ends(missing, monkeypatch):
     assert gone(pids[0])
 
 
+def test_answers_are_waited_for_once(missing, monkeypatch):
+    """Every stratum waits before its search; only the first finds answers, and the others must not wait for more."""
+
+    class Obedient:
+        """Answers each task once; a second wait would ask it for an answer that never comes."""
+
+        def __init__(self):
+            self.tasks = []
+
+        def give(self, *tasks):
+            self.tasks += tasks
+
+        def answer(self):
+            assert self.tasks.pop(0)
+            return True
+
+        def end(self):
+            pass
+
+    done = []
+    monkeypatch.setattr(compiling, "Worker", Obedient)
+    monkeypatch.setitem(compiling.TASKS, "rule-cuts", lambda: done.append("rule-cuts"))
+    with compiling.beside(rule_search.search, RULE_SEARCH) as wait:
+        wait()
+        wait()
+    assert done == ["rule-cuts"]
+
+
 def test_a_process_that_dies_is_not_waited_for(missing, monkeypatch):
     monkeypatch.setattr(compiling, "Worker", lambda: Worker("shoal.errors"))  # ends at once
     with compiling.beside(kicks.search, [Round(("kicks", "moves"))]) as wait:

@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -206,13 +207,14 @@ def beside(kernel: Any, rounds: Sequence[Round], after: Sequence[str] = ()) -> I
     Yields
     ------
     callable
-        Does the tasks of this process and waits for the other one.
+        Does the tasks of this process and waits for the other one; called again, it does nothing.
     """
     worker = _begun(rounds) if is_missing(kernel) else None
     if worker is None:
         yield lambda: None
         return
 
+    @cache
     def wait() -> None:
         for number, (theirs, ours) in enumerate(rounds):
             if number:
