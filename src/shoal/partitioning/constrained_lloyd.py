@@ -81,7 +81,7 @@ def pcl(X: Array, k: int, *, start: Start = "mdav*", report: Progress = silent) 
     rows = in_play(X, labels, 0)
     found = _Rounds(np.ascontiguousarray(X[rows]), k, numbered(labels[rows])).run(part(report, 0.3, 1.0))
     labels[rows] = len(X) + found
-    return labels
+    return numbered(labels)
 
 
 class _Rounds:

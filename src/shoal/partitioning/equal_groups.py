@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.arrays import Array
-from shoal.partitioning.pool import SMALL_TABLE, Kinds, kinds, nearest_each
+from shoal.partitioning.pool import SMALL_TABLE, Kinds, Pool, kinds
 
 
 def in_play(X: Array, labels: Array, each: int, n_jobs: int = 1) -> Array:
@@ -53,5 +53,5 @@ def _neighbours(X: Array, same: Kinds, values: Array, mixed: Array, labels: Arra
         return np.zeros(len(values), np.int64)
     asking, counts = np.unique(rows, return_counts=True)
     there = np.ascontiguousarray(X[same.firsts[values]])
-    nearest = nearest_each(there, np.ascontiguousarray(X[same.firsts[asking]]), 1, n_jobs)[:, 0]
-    return np.bincount(nearest, counts, len(values)).astype(np.int64)
+    nearest = Pool(there).nearest_each(np.ascontiguousarray(X[same.firsts[asking]]), 1, n_jobs=n_jobs)[0]
+    return np.bincount(nearest[:, 0], counts, len(values)).astype(np.int64)
