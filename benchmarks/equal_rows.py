@@ -41,11 +41,11 @@ def half(n: int) -> Array:
 
 
 def seconds(name: str, X: Array) -> float:
-    """Return the processor time of a method, or of a refinement of `mondrian`."""
+    """Return the processor time of a method, or of a refinement of `mondrian` (without groups that are to be split)."""
     if name in {method.name for method in shoal.methods()}:
         return clock(partial(shoal.partition, X, K, name, random_state=0, **SHORT.get(name, {})))[0]
     name = name.removeprefix("+ ")
-    start = shoal.partition(X, K, "mondrian")
+    start = shoal.partition(X, K, "mondrian", whole="2k-1")
     return clock(partial(shoal.refine, X, start, K, name, random_state=0, **SHORT.get(name, {})))[0]
 
 
