@@ -19,6 +19,7 @@ MODULES = {
     "first-minute": "first_minute",
     "release": "release",
     "univariate": "univariate",
+    "equal-rows": "equal_rows",
     "mdav-speedups": "mdav_speedups",
     "optimality": "optimality",
     "speed": "speed",

@@ -192,6 +192,22 @@ def same_neighbours(found, expected):
     assert found[1].tobytes() == expected[1].tobytes()
 
 
+def equal_ones(points, row, slot):
+    """Return the row and those below it in the heap of equal ones; check that each is in its place, and in the slot."""
+    seen, ahead = [], [row]
+    while ahead:
+        row = ahead.pop()
+        assert points.slots[row] == slot
+        seen.append(int(row))
+        for below in (points.twins[row], points.others[row]):
+            if below >= 0:
+                assert below > row
+                assert points.above[below] == row
+                assert np.array_equal(points.X[below], points.X[row])
+                ahead.append(below)
+    return seen
+
+
 def sound(pool):
     """Check the tree: every present row is in a slot, every box encloses what is below it, and is empty if that is."""
     points = pool.points
@@ -206,10 +222,8 @@ def sound(pool):
             for place in range(fill):
                 row = points.ids[block, place]
                 assert row >= lowest
-                while row >= 0:
-                    assert points.slots[row] == block * index.LEAF + place
-                    seen.append(int(row))
-                    row = points.twins[row]
+                assert points.above[row] == -1
+                seen += equal_ones(points, row, block * index.LEAF + place)
             low[leaf] = np.minimum(low[leaf], points.blocks[block, :, :fill].min(axis=1, initial=np.inf))
             high[leaf] = np.maximum(high[leaf], points.blocks[block, :, :fill].max(axis=1, initial=-np.inf))
             block = follow

@@ -13,6 +13,8 @@ KINDS = (
     "offset",
     "skewed",
     "equal",
+    "half equal",
+    "few kinds",
 )
 
 
@@ -35,6 +37,10 @@ def table(kind, n, d, rng):
         X = np.exp(4 * X)
     elif kind == "equal":
         X[:] = X[0]
+    elif kind == "half equal":
+        X[rng.permutation(n)[: n // 2]] = X[0]
+    elif kind == "few kinds":
+        X = X[rng.integers(0, min(n, 3), size=n)]
     return np.ascontiguousarray(X)
 
 

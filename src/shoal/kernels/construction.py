@@ -29,10 +29,11 @@ from shoal.kernels.index import (
     SLOTS,
     TIERS,
     Points,
+    following,
     rotate,
 )
 from shoal.kernels.jit import inner, kernel
-from shoal.kernels.sums import add_all
+from shoal.kernels.sums import add_all, equal_rows
 
 # Up to so many columns, points are rotated to principal axes.
 MOST_ROTATED = 256
@@ -141,7 +142,7 @@ def _fill(points, leaf, R, rows, start, stop):  # type: ignore[no-untyped-def]
         info[LOWEST] = min(info[LOWEST], row)
         while row >= 0:
             points.slots[row] = leaf * LEAF + p
-            row = points.twins[row]
+            row = following(points, row, True)
 
 
 @inner
@@ -199,12 +200,7 @@ def twin_lists(X, rows, twins):  # type: ignore[no-untyped-def]
                 firsts[count] = i
                 count += 1
                 break
-            equal = True
-            for j in range(d):
-                if X[i, j] != X[other, j]:
-                    equal = False
-                    break
-            if equal:
+            if equal_rows(X, i, other):
                 twins[other] = i
                 break
             at = (at + 1) & (size - 1)
@@ -255,6 +251,8 @@ def new_points(X: Array, like: Array | None = None, *, means: bool = False) -> P
         times=np.empty((groups, FAN), np.int64),
         slots=np.full(n, -1, np.int64),
         twins=np.full(n, -1, np.int64),
+        others=np.full(n, -1, np.int64),
+        above=np.full(n, -1, np.int64),
         came=np.zeros(n, np.int64),
         free=np.empty(blocks, np.int64),
         total=np.zeros((4 if means else 0, d)),
@@ -278,9 +276,12 @@ def tidy(points: Points) -> None:
 
 def fill(points: Points, rows: Array) -> None:
     """Make the ascending `rows` the only ones present, equal ones as one point, and build the tree for them."""
-    points.slots[:] = -1
+    for array in (points.slots, points.twins, points.others, points.above):
+        array[:] = -1
     points.total[:] = 0.0
     firsts = twin_lists(points.X, rows, points.twins)
+    followed = np.flatnonzero(points.twins >= 0)
+    points.above[points.twins[followed]] = followed
     build(points, rotated(points, points.X, firsts), firsts)
     points.state[PRESENT] = len(rows)
     if len(points.total):

@@ -13,8 +13,9 @@ that a loop over *boxes* vectorises as well. Each box has the time when a point 
 takes its part of the boxes with it, and when half of the points are gone the tree is built anew in place: see
 `shoal.kernels.construction`.
 
-Equal records are one point: a slot holds the lowest row of them and `twins` leads to the others, so that a
-million equal rows cost as much as one.
+Equal points share a slot, which names the lowest id of them; the others hang below it in a heap, where every id is
+higher than the one above it. What comes or goes takes a few steps, the lowest id is at hand, and a search that has
+enough looks no further down: a million equal rows cost as much as one.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import numpy as np
 
 from shoal.arrays import Array
 from shoal.kernels.jit import inlined, inner, kernel
-from shoal.kernels.sums import add_at_length
+from shoal.kernels.sums import add_at_length, equal_rows
 
 LEAF = 64
 FAN = 16
@@ -63,8 +64,8 @@ class Points(NamedTuple):
         When a point last came to each box.
     slots : int64[n]
         The slot of each id (block * LEAF + place), -1 if absent.
-    twins : int64[n]
-        The next higher present id that is equal to this one, -1 if there is none.
+    twins, others, above : int64[n]
+        The two ids below each in the heap of points that are equal to it, and the one above it (-1: none).
     came : int64[n]
         When each id came.
     free : int64[b]
@@ -94,6 +95,8 @@ class Points(NamedTuple):
     times: Array
     slots: Array
     twins: Array
+    others: Array
+    above: Array
     came: Array
     free: Array
     total: Array
@@ -161,6 +164,44 @@ def put(points, i):  # type: ignore[no-untyped-def]
             if q[j] > boxes[group, 1, j, lane]:
                 boxes[group, 1, j, lane] = q[j]
         at //= FAN
+    slot = _slot_of_equals(points, leaf, i)
+    if slot < 0:
+        slot = _open_slot(points, leaf)
+        for j in range(d + 1):
+            points.blocks[slot // LEAF, j, slot % LEAF] = q[j]
+        points.ids[slot // LEAF, slot % LEAF] = -1
+    b, p = slot // LEAF, slot % LEAF
+    points.twins[i] = points.others[i] = points.above[i] = -1
+    points.ids[b, p] = _merge(points, points.ids[b, p], i)
+    points.above[points.ids[b, p]] = -1
+    points.leaves[b, LOWEST] = min(points.leaves[b, LOWEST], i)
+    points.slots[i] = slot
+    points.came[i] = state[CLOCK]
+    state[PRESENT] += 1
+    for j in range(d if points.total.shape[0] else 0):
+        add_at_length(points.total, j, X[i, j])
+
+
+@inner
+def _slot_of_equals(points, leaf, i):  # type: ignore[no-untyped-def]
+    """The slot in a leaf whose points are equal to row i, -1 if there is none; `near` has its screening coordinates."""
+    first = points.near[0]
+    b = points.nodes[leaf, HEAD]
+    while b >= 0:
+        hits = 0
+        for p in range(points.leaves[b, FILL]):
+            hits += points.blocks[b, 0, p] == first
+        for p in range(points.leaves[b, FILL] if hits > 0 else 0):
+            if points.blocks[b, 0, p] == first and equal_rows(points.X, points.ids[b, p], i):
+                return b * LEAF + p
+        b = points.leaves[b, FOLLOW]
+    return np.int64(-1)
+
+
+@inner
+def _open_slot(points, leaf):  # type: ignore[no-untyped-def]
+    """Return a new slot of a leaf."""
+    state = points.state
     b = points.nodes[leaf, HEAD]
     if points.leaves[b, FILL] == LEAF:
         state[FREE] -= 1
@@ -170,19 +211,48 @@ def put(points, i):  # type: ignore[no-untyped-def]
         points.nodes[leaf, HEAD] = new
         b = new
     info = points.leaves[b]
-    p = info[FILL]
-    info[LOWEST] = i if p == 0 else min(info[LOWEST], i)
+    if info[FILL] == 0:
+        info[LOWEST] = points.X.shape[0]
     info[FILL] += 1
-    for j in range(d + 1):
-        points.blocks[b, j, p] = q[j]
-    points.ids[b, p] = i
-    points.slots[i] = b * LEAF + p
-    points.twins[i] = -1
-    points.came[i] = state[CLOCK]
     state[SLOTS] += 1
-    state[PRESENT] += 1
-    for j in range(d if points.total.shape[0] else 0):
-        add_at_length(points.total, j, X[i, j])
+    return b * LEAF + info[FILL] - 1
+
+
+@inner
+def _merge(points, a, b):  # type: ignore[no-untyped-def]
+    """Make one heap of two (-1: none), whose ids differ, and return its lowest id: a skew heap, which needs no balance.
+
+    What is above that id is left to the caller.
+    """
+    twins, others, above = points.twins, points.others, points.above
+    if a < 0 or 0 <= b < a:
+        a, b = b, a
+    lowest = a
+    while b >= 0:
+        below = others[a]
+        others[a] = twins[a]
+        if 0 <= below < b:
+            below, b = b, below
+        # Now b is the lower one.
+        twins[a], above[b] = b, a
+        a, b = b, below
+    return lowest
+
+
+@inner
+def following(points, i, below):  # type: ignore[no-untyped-def]
+    """The id after i on a walk through all equal to it, -1 at the end; those below i are left out unless `below`."""
+    twins, others, above = points.twins, points.others, points.above
+    if below and twins[i] >= 0:
+        return twins[i]
+    if below and others[i] >= 0:
+        return others[i]
+    up = above[i]
+    while up >= 0:
+        if twins[up] == i and others[up] >= 0:
+            return others[up]
+        i, up = up, above[up]
+    return up
 
 
 @kernel
@@ -229,24 +299,24 @@ def recentre(points, mean):  # type: ignore[no-untyped-def]
 @inner
 def take_out(points, i):  # type: ignore[no-untyped-def]
     """Remove row i."""
-    X, slots, twins, ids = points.X, points.slots, points.twins, points.ids
-    slot = slots[i]
-    b, p = slot // LEAF, slot % LEAF
-    slots[i] = -1
+    X, twins, others, above = points.X, points.twins, points.others, points.above
+    b, p = points.slots[i] // LEAF, points.slots[i] % LEAF
+    points.slots[i] = -1
     points.state[PRESENT] -= 1
     for j in range(X.shape[1] if points.total.shape[0] else 0):
         add_at_length(points.total, j, -X[i, j])
-    twin = twins[i]
-    twins[i] = -1
-    first = ids[b, p]
-    if first != i:
-        while twins[first] != i:
-            first = twins[first]
-        twins[first] = twin
-    elif twin >= 0:
-        ids[b, p] = twin
-    else:
+    below, up = _merge(points, twins[i], others[i]), above[i]
+    twins[i] = others[i] = above[i] = -1
+    if below >= 0:
+        above[below] = up
+    if up < 0 and below < 0:
         _close_slot(points, b, p)
+    elif up < 0:
+        points.ids[b, p] = below
+    elif twins[up] == i:
+        twins[up] = below
+    else:
+        others[up] = below
 
 
 @inner
@@ -268,7 +338,7 @@ def _close_slot(points, b, p):  # type: ignore[no-untyped-def]
     if b != head or p != last:
         while moved >= 0:
             points.slots[moved] = b * LEAF + p
-            moved = points.twins[moved]
+            moved = following(points, moved, True)
     leaves[head, FILL] = last
     if last == 0 and not single:
         points.nodes[leaf, HEAD] = leaves[head, FOLLOW]

@@ -30,6 +30,7 @@ from shoal.kernels.index import (
     SCALE,
     SLOTS,
     TIERS,
+    following,
     leaf_of,
     rotate,
 )
@@ -280,13 +281,15 @@ def search_near(points, query, m, skip, other, since, dist, ids, size):  # type:
                     if acc[p] > limit:
                         continue
                     i = points.ids[b, p]
-                    if points.came[i] <= since and points.twins[i] < 0:
+                    if points.came[i] <= since and points.twins[i] < 0 and points.others[i] < 0:
                         continue
                     exact = square_distance(points.X, i, query)
-                    while i >= 0 and (size < m or after(dist[0], ids[0], exact, i)):
-                        if i != skip and i != other and points.came[i] > since:
+                    while i >= 0:
+                        # If one comes too late, so do those below it.
+                        counts = size < m or after(dist[0], ids[0], exact, i)
+                        if counts and i != skip and i != other and points.came[i] > since:
                             size = offer(dist, ids, size, m, exact, i)
-                        i = points.twins[i]
+                        i = following(points, i, counts)
                 if hits > 0 and size == m and not blind:
                     limit = threshold(points, dist[0], norm)
             b = leaves[b, FOLLOW]

@@ -155,8 +155,8 @@ def closest_group(building, x, k, by, dist, ids):  # type: ignore[no-untyped-def
             increase = (m / (m + 1)) * few[p]
             if increase < least or (increase == least and near[p] < best):
                 best, least = near[p], increase
-        # Groups that are further away than these have at least k records.
-        if size < wanted or few[0] * (k / (k + 1)) * (1 - 1e-12) > least:
+        # Groups that are further away than these have at least k records; nothing is nearer than a mean at x itself.
+        if size < wanted or least == 0.0 or few[0] * (k / (k + 1)) * (1 - 1e-12) > least:
             return best
         wanted = 8 * wanted
 

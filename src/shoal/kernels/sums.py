@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.kernels.jit import inner, kernel
+from shoal.kernels.jit import inlined, inner, kernel
 
 
 @inner
@@ -19,6 +19,15 @@ def square_distance(X, i, q):  # type: ignore[no-untyped-def]
         t = X[i, j] - q[j]
         acc += t * t
     return acc
+
+
+@inlined
+def equal_rows(X, i, j):  # type: ignore[no-untyped-def]
+    """Whether rows i and j of X are equal."""
+    c = 0
+    while c < X.shape[1] and X[i, c] == X[j, c]:
+        c += 1
+    return c == X.shape[1]
 
 
 @inner

@@ -10,6 +10,7 @@ from shoal.arrays import Array
 from shoal.kernels.index import PRESENT, Points, take_out
 from shoal.kernels.jit import inner, kernel
 from shoal.kernels.search import search_near
+from shoal.kernels.sums import equal_rows
 
 
 class Growth(NamedTuple):
@@ -82,7 +83,8 @@ def grow_tree(tree, steps):  # type: ignore[no-untyped-def]
     """Let at most `steps` records join, each time the one with the smallest (distance, row).
 
     The nearest outside record of each record of the tree is looked for again only when it has joined meanwhile and
-    its distance is the least of all: until then that is a lower bound.
+    its distance is the least of all: until then that is a lower bound. A record that is equal to its parent has the
+    same outside records at the same distances, and never comes before it: nothing is looked for from there.
     """
     points, heap, sizes = tree.outside, tree.heap, tree.sizes
     if sizes[0] == 0:
@@ -106,9 +108,10 @@ def grow_tree(tree, steps):  # type: ignore[no-untyped-def]
         _settle(tree, np.int64(0), first)
         if joins:
             sizes[0] += 1
-            sizes[1] += 1
-            _look(tree, sizes[0] - 1)
-            _settle(tree, sizes[1] - 1, sizes[0] - 1)
+            if not equal_rows(points.X, row, tree.joined[first]):
+                sizes[1] += 1
+                _look(tree, sizes[0] - 1)
+                _settle(tree, sizes[1] - 1, sizes[0] - 1)
 
 
 @kernel

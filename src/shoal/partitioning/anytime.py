@@ -7,6 +7,8 @@
 4. *Recombination*: all groups that good partitions had go into a memory, and the best combination of them is found
    window by window (`shoal.partitioning.recombination`). A generation is some islands and a recombination.
 
+Groups of equal records that nobody needs are left out (`shoal.partitioning.equal_groups`).
+
 A table of many records is cut into regions, which are searched side by side, and cut in another way in the next round,
 so that no border stays.
 
@@ -36,6 +38,7 @@ from shoal.partitioning.chains import Budget, field
 from shoal.partitioning.choice import DEFAULT_SECONDS, quick_start
 from shoal.partitioning.compiling import SEARCH, beside
 from shoal.partitioning.covering import solve
+from shoal.partitioning.equal_groups import in_play
 from shoal.partitioning.evolution import CYCLE, OTHER_STARTS, Evolution, compact, ending
 from shoal.partitioning.maximum_distance import mdav_plus
 from shoal.partitioning.neighbour_bound import neighbour_bound
@@ -65,6 +68,8 @@ LONG = 5.0
 WHOLE, REGION, REGIONS = 6000, 20_000, 4
 # Rounds over all regions: where steps are counted, or nothing is known of the pace yet; and at most.
 FIRST_ROUNDS, MOST_ROUNDS = 3, 12
+# Groups of equal records that are left to each record that lies nearest to them.
+LENT = 1
 # Beyond so many records the bound is not looked at: it would take long, and is not met anyway.
 BOUND_RECORDS = 200_000
 
@@ -172,10 +177,15 @@ class _Hunt:
             time_limit = DEFAULT_SECONDS if self.steps is None else np.inf
         self.until = begin + time_limit
         self.stop = Event()
-        self.labels = compact(split_large(self.X, k, labels, mdav_plus, in_place=True))
-        self.error = squared_error(self.X, self.labels)
+        self.labels = self.start = compact(split_large(self.X, k, labels, mdav_plus, in_place=True))
         self.spread = squared_error(self.X, np.zeros(len(X), np.int64))
         self.bound = neighbour_bound(self.X, k, n_jobs) if len(X) <= BOUND_RECORDS else 0.0
+        self.rows = np.arange(len(X))
+        # A proof is one of all records.
+        if not self._provable():
+            self.rows = in_play(self.X, self.labels, LENT, n_jobs)
+            self.X, self.labels = np.ascontiguousarray(self.X[self.rows]), compact(self.labels[self.rows])
+        self.error = squared_error(self.X, self.labels)
 
     def run(self) -> Array:
         """Search, and return the best labels."""
@@ -205,7 +215,13 @@ class _Hunt:
                 f", at most {100 * standing.gap:.1f} % above the best possible" if known else "",
                 "; by time, and so not reproducible" if self.steps is None or time.perf_counter() >= self.until else "",
             )
-        return compact(self.labels)
+        labels = self.start.copy()
+        labels[self.rows] = len(labels) + self.labels
+        return compact(labels)
+
+    def _provable(self) -> bool:
+        """Whether pairs and triples are a problem that linear programmes solve within the time."""
+        return self.k == 2 and self.steps is None and len(self.start) <= WHOLE
 
     def _standing(self, fraction: float) -> Standing:
         seconds = time.perf_counter() - self.begin
@@ -230,8 +246,8 @@ class _Hunt:
             if time.perf_counter() >= self.until or (self.steps is None and self._ended()):
                 self.stop.set()
 
-        if self.k == 2 and self.steps is None:
-            # Pairs and triples are a problem that linear programmes solve: a glance at it first, then the proof.
+        if self._provable():
+            # A glance at it first, then the proof.
             search.run(Budget(self.begin + SEARCHING * (self.until - self.begin)), told)
             self._prove(search)
             told()

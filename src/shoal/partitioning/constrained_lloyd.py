@@ -15,9 +15,10 @@ from shoal.arrays import Array
 from shoal.errors import ShoalError
 from shoal.kernels import flow as _flow
 from shoal.kernels import groups as _groups
+from shoal.partitioning.equal_groups import in_play
 from shoal.partitioning.maximum_distance import mdav, mdav_star
 from shoal.partitioning.mondrian import mondrian_v
-from shoal.partitioning.pool import members, nearest_each, numbered, squared_error
+from shoal.partitioning.pool import kinds, members, nearest_each, numbered, squared_error
 from shoal.progress import Progress, part, silent
 
 Start = Literal["mdav*", "mdav", "mondrian-v"]
@@ -49,7 +50,8 @@ def pcl(X: Array, k: int, *, start: Start = "mdav*", report: Progress = silent) 
     Each is only a proposal. It falls into parts that share no group, and a part is accepted if and only if
     it lowers the squared error (`improvement`). So the squared error falls strictly in every round and never
     exceeds that of the start, every group has k records or more at any time, and the number of groups is not
-    fixed. The method ends with a round in which nothing helps, or after 200 rounds.
+    fixed. The method ends with a round in which nothing helps, or after 200 rounds. Of the groups
+    of equal records, which cost nothing, one of each kind takes part (`equal_groups.in_play`).
 
     Parameters
     ----------
@@ -76,7 +78,10 @@ def pcl(X: Array, k: int, *, start: Start = "mdav*", report: Progress = silent) 
     """
     first = {"mdav*": mdav_star, "mdav": mdav, "mondrian-v": mondrian_v}[start]
     labels = numbered(first(X, k, report=part(report, 0.0, 0.3)))
-    return _Rounds(X, k, labels).run(part(report, 0.3, 1.0))
+    rows = in_play(X, labels, 0)
+    found = _Rounds(np.ascontiguousarray(X[rows]), k, numbered(labels[rows])).run(part(report, 0.3, 1.0))
+    labels[rows] = len(X) + found
+    return numbered(labels)
 
 
 class _Rounds:
@@ -320,10 +325,17 @@ def assign(X: Array, centres: Array, k: int, labels: Array, last: Assignment | N
 
 
 def _nearest(queries: Array, centres: Array, prices: Array) -> Array:
-    """Return, for each query (with a last coordinate 0), the groups of least squared distance - price."""
-    t = min(NEAR, len(centres))
+    """Return, for each query (with a last coordinate 0), groups of least squared distance - price.
+
+    Of groups with the same centre and the same price only the first counts: the others would fill all places, and a
+    record could go nowhere else. Records that are equal share a search.
+    """
     lifted = np.column_stack([centres, np.sqrt(prices.max() - prices)])
-    return nearest_each(lifted, queries, t)
+    different, asking = kinds(lifted).firsts, kinds(queries)
+    t = min(NEAR, len(different))
+    found = nearest_each(np.ascontiguousarray(lifted[different]), np.ascontiguousarray(queries[asking.firsts]), t)
+    near: Array = different[found][asking.of]
+    return near
 
 
 def _keys(labels: Array, near: Array, groups: int) -> Array:

@@ -14,7 +14,7 @@ from shoal.kernels import candidates as _candidates
 from shoal.kernels import groups as _groups
 from shoal.partitioning.maximum_distance import assign_leftovers, mdav
 from shoal.partitioning.memory import require
-from shoal.partitioning.pool import Groups, Pool, cost_of, members
+from shoal.partitioning.pool import Groups, Pool, cost_of, kinds, members
 from shoal.progress import Progress, part, silent
 
 
@@ -23,26 +23,50 @@ class Candidates:
 
     About 2k neighbours of each record are stored, so that a new search over all records is needed only
     when most of them have been assigned. Memory O(n (d + k)).
+
+    Of equal records, the lowest unassigned row stands for all: if there are k of them or more, the candidate groups of
+    all have the same values, and if there are fewer, the same members. What is chosen is that of the lowest row.
     """
 
     def __init__(self, pool: Pool, k: int, method: str, n_jobs: int) -> None:
         n, spare = len(pool.X), 2 * k + 10
         length = min(n - 1, k - 1 + spare)
-        require(8 * n * (2 * length + k + 2 * pool.X.shape[1]), method, f"neighbour lists of {n} records")
         self.pool = pool
-        self._lists = pool.nearest_each(pool.X, length, np.arange(n), n_jobs)[0]
-        self._lengths = np.full(n, length)
-        self._members = np.full((n, k - 1), -1, np.int64)
-        self._changed = np.empty(n, np.int64)
+        self._rows, self._twins, self.kinds = kinds(pool.X)
+        count = len(self._rows)
+        require(8 * (2 * n + count * (2 * length + k + 2 * pool.X.shape[1])), method, f"neighbour lists of {n} records")
+        self._lists = pool.nearest_each(np.ascontiguousarray(pool.X[self._rows]), length, self._rows, n_jobs)[0]
+        self._lengths = np.full(count, length)
+        self._members = np.full((count, k - 1), -1, np.int64)
+        self._changed = np.empty(count, np.int64)
+
+    @property
+    def rows(self) -> Array:
+        """The lowest unassigned row of each kind, -1 where there is none: int64[c]."""
+        return self._rows
 
     def renew(self, rows: Array) -> Array:
-        """Bring the candidate groups of `rows` up to date; return those that changed."""
-        count = _candidates.renew(self.pool.points, rows, self._lists, self._lengths, self._members, self._changed)
+        """Bring the candidate groups of some of `rows` up to date; return the rows whose groups changed."""
+        count = _candidates.renew(
+            self.pool.points, rows, self.kinds, self._lists, self._lengths, self._members, self._changed
+        )
         return self._changed[:count].copy()
 
     def group(self, row: int) -> Array:
         """Return the candidate group of `row`, the row itself first."""
-        return np.append(row, self._members[row])
+        return np.append(row, self._members[self.kinds[row]])
+
+    def remove(self, rows: Array) -> list[int]:
+        """Take `rows` out of the pool; return those among them that stood for their kinds."""
+        self.pool.remove(rows)
+        gone = [row for row in rows.tolist() if self._rows[self.kinds[row]] == row]
+        for row in gone:
+            kind, after = self.kinds[row], row
+            while after >= 0 and after not in self.pool:
+                after = int(self._twins[after])
+            self._rows[kind] = after
+            self._members[kind, 0] = -1
+        return gone
 
 
 def gsms(X: Array, k: int, *, n_jobs: int = 1, report: Progress = silent) -> Array:
@@ -55,17 +79,16 @@ def gsms(X: Array, k: int, *, n_jobs: int = 1, report: Progress = silent) -> Arr
     candidates = Candidates(pool, k, "gsms", n_jobs)
     means = np.zeros_like(X)
     centres = Pool(means, np.empty(0, np.int64), like=X)
-    for rows in _in_parts(pool.rows()):
+    for rows in _in_parts(candidates.rows):
         _move(candidates.renew(rows), candidates, means, centres)
         report(0.5 * (rows[-1] + 1) / len(X))
     report_part = part(report, 0.5, 1.0)
     while pool.count >= k:
         rows = candidates.group(centres.furthest(pool.mean()))
         groups.open(rows)
-        pool.remove(rows)
-        centres.remove(rows)
+        centres.remove(np.array(candidates.remove(rows), np.int64))
         if pool.count >= k:
-            _move(candidates.renew(pool.rows()), candidates, means, centres)
+            _move(candidates.renew(candidates.rows), candidates, means, centres)
         report_part(1 - pool.count / len(X))
     assign_leftovers(pool, groups)
     return groups.labels
@@ -93,18 +116,17 @@ def dba(X: Array, k: int, *, n_jobs: int = 1, report: Progress = silent) -> Arra
     """
     pool, groups = Pool(X), Groups(X, k)
     candidates = Candidates(pool, k, "dba", n_jobs)
-    costs = np.full(len(X), np.inf)
-    for rows in _in_parts(pool.rows()):
+    costs = np.full(len(candidates.rows), np.inf)
+    for rows in _in_parts(candidates.rows):
         _weigh(candidates.renew(rows), candidates, costs)
         report(0.5 * (rows[-1] + 1) / len(X))
     report_part = part(report, 0.5, 0.9)
     while pool.count >= k:
-        rows = candidates.group(int(np.argmin(costs)))
+        rows = candidates.group(int(candidates.rows[costs == costs.min()].min()))
         groups.open(rows)
-        pool.remove(rows)
-        costs[rows] = np.inf
+        costs[candidates.kinds[candidates.remove(rows)]] = np.inf
         if pool.count >= k:
-            _weigh(candidates.renew(pool.rows()), candidates, costs)
+            _weigh(candidates.renew(candidates.rows), candidates, costs)
         report_part(1 - pool.count / len(X))
     assign_leftovers(pool, groups)
     _dissolve(X, groups)
@@ -116,9 +138,9 @@ def dba(X: Array, k: int, *, n_jobs: int = 1, report: Progress = silent) -> Arra
 
 
 def _weigh(changed: Array, candidates: Candidates, costs: Array) -> None:
-    """Recompute the squared error of candidate groups that changed."""
+    """Recompute the squared errors, one for each kind, of candidate groups that changed."""
     for row in changed:
-        costs[row] = cost_of(candidates.pool.X, candidates.group(row))
+        costs[candidates.kinds[row]] = cost_of(candidates.pool.X, candidates.group(row))
 
 
 def _dissolve(X: Array, groups: Groups) -> None:

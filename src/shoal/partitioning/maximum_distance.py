@@ -19,7 +19,7 @@ from shoal.kernels import construction as _construction
 from shoal.kernels import growth as _growth
 from shoal.kernels import star as _star
 from shoal.partitioning import plain
-from shoal.partitioning.pool import SMALL_TABLE, Groups, Pool, in_threads, mean_of, square_distances, total_cost
+from shoal.partitioning.pool import SMALL_TABLE, Groups, Pool, in_threads, kinds, mean_of, square_distances, total_cost
 from shoal.progress import Progress, silent
 
 Closest = Literal["mean", "record", "cost"]
@@ -127,7 +127,8 @@ class FurthestPairs:
 
     A heap holds, for each record, an upper bound of the distance to its furthest partner: at first the sum
     of its own and the largest distance from the mean, later the last measured value, which removals can only
-    lower. Ties go to the lower row, as when the distance matrix is read row by row.
+    lower. Ties go to the lower row, as when the distance matrix is read row by row. Of equal records, only the lowest
+    row is in the heap, and the next one takes its place when it is gone.
     """
 
     def __init__(self, pool: Pool) -> None:
@@ -136,8 +137,9 @@ class FurthestPairs:
         self._radius = np.sqrt(((pool.X - centre) ** 2).sum(axis=1)) * (1 + pool.X.shape[1] * 1e-15)
         self._outermost = list(np.argsort(self._radius))
         reach = self._reach()
+        firsts, self._twins, _ = kinds(pool.X)
         # (negative bound, row, partner): partner -1 marks a bound that is not a distance.
-        self._heap = [(-((r + reach) ** 2) * (1 + 1e-12), row, -1) for row, r in enumerate(self._radius)]
+        self._heap = [(-((self._radius[row] + reach) ** 2) * (1 + 1e-12), row, -1) for row in firsts.tolist()]
         heapq.heapify(self._heap)
 
     def _reach(self) -> float:
@@ -151,7 +153,12 @@ class FurthestPairs:
         while True:
             negative, row, partner = self._heap[0]
             if row not in self._pool:
-                heapq.heappop(self._heap)
+                while row >= 0 and row not in self._pool:
+                    row = int(self._twins[row])
+                if row < 0:
+                    heapq.heappop(self._heap)
+                else:
+                    heapq.heapreplace(self._heap, (negative, row, partner))
             elif partner >= 0 and partner in self._pool:
                 return row, partner
             else:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from math import fsum
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -172,6 +172,39 @@ def nearest_others(X: Array, m: int, n_jobs: int = 1) -> tuple[Array, Array]:
         ids[row] = _plain.first_of(apart, m)
         squares[row] = apart[ids[row]]
     return ids, squares
+
+
+class Kinds(NamedTuple):
+    """Which records are equal.
+
+    Attributes
+    ----------
+    firsts : int64[c]
+        The first row of each kind of record, ascending.
+    twins : int64[n]
+        The next row that is equal to each, -1 for the last of a kind.
+    of : int64[n]
+        The kind of each record, 0 .. c - 1.
+    """
+
+    firsts: Array
+    twins: Array
+    of: Array
+
+
+def kinds(X: Array) -> Kinds:
+    """Return which rows of X are equal."""
+    rows = np.arange(len(X))
+    twins = np.full(len(X), NONE, np.int64)
+    firsts = _construction.twin_lists(X, rows, twins)
+    # From each row to the one before it, then twice as far in every step, until all are at the first of their kind.
+    before, followed = rows.copy(), np.flatnonzero(twins >= 0)
+    before[twins[followed]] = followed
+    while not np.array_equal(further := before[before], before):
+        before = further
+    numbers = np.empty(len(X), np.int64)
+    numbers[firsts] = np.arange(len(firsts))
+    return Kinds(firsts, twins, numbers[before])
 
 
 def in_threads(work: Callable[[slice], Any], n: int, n_jobs: int, least: int = 1000) -> None:

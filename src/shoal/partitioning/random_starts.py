@@ -19,7 +19,7 @@ from shoal.kernels import rounds as _rounds
 from shoal.kernels.centres import draw_centres
 from shoal.kernels.groups import all_means
 from shoal.partitioning.maximum_distance import mdav_plus
-from shoal.partitioning.pool import nearest_each, numbered, total_cost
+from shoal.partitioning.pool import Kinds, kinds, nearest_each, numbered, total_cost
 from shoal.partitioning.refine import Work, split_large
 from shoal.progress import Progress, silent
 
@@ -44,7 +44,8 @@ def lmas(X: Array, k: int, *, rng: Generator, n_init: int = 10, n_jobs: int = 1,
 
     Lloyd ends when nothing changes, or after 50 rounds; large groups are split by MDAV+.
     """
-    return best_of(lambda start: _lmas(X, k, start), X, rng, n_init, n_jobs, report)
+    same = kinds(X)
+    return best_of(lambda start: _lmas(X, k, start, same), X, rng, n_init, n_jobs, report)
 
 
 def best_of(
@@ -94,14 +95,14 @@ def _split(work: Work, rng: Generator, limits: tuple[int, ...]) -> None:
         work.make_room()
 
 
-def _lmas(X: Array, k: int, rng: Generator) -> Array:
+def _lmas(X: Array, k: int, rng: Generator, same: Kinds) -> Array:
     """Run LMaS once."""
-    count = len(X) // k
+    count, different = len(X) // k, np.ascontiguousarray(X[same.firsts])
     first = int(rng.integers(len(X)))
     centres = X[draw_centres(X, first, rng.random(count - 1))]
     labels = np.full(len(X), -1, np.int64)
     for _ in range(LLOYD_ROUNDS):
-        nearest = nearest_each(centres, X, 1)[:, 0]
+        nearest = nearest_each(centres, different, 1)[same.of, 0]
         nearest = np.unique(nearest, return_inverse=True)[1].astype(np.int64)
         if np.array_equal(nearest, labels):
             break
