@@ -27,7 +27,8 @@ PACKAGES = ("privacy", "release", "io", "tables")
 # of methods do not get here.
 TESTS = (
     *("tests/privacy", "tests/release", "tests/io", "tests/tables", "tests/cli", "tests/options", "tests/measure"),
-    *("tests/test_plan.py", "tests/test_job_files.py"),
+    *("tests/test_plan.py", "tests/test_job_files.py", "tests/kernels/test_rules.py"),
+    *("tests/partitioning/test_enforcement.py", "tests/partitioning/test_repair.py"),
 )
 COPIED = ("src", "tests", "docs", "benchmarks", "pyproject.toml", "README.md", "CHANGELOG.md")
 # Fixtures of tests that start servers or processes, which take long and do not see what is loaded here.
