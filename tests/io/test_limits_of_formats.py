@@ -1,0 +1,48 @@
+"""What a format cannot hold is refused at its limit, not before, and what is wrong with a header is said."""
+
+import openpyxl
+import pyarrow as pa
+import pytest
+
+from shoal.errors import DataError
+from shoal.io import read, write
+
+
+@pytest.mark.parametrize("values", [[0, 1, None], [None, None], [], [2**63 - 1]])
+def test_unsigned_integers_that_fit_are_written_to_sqlite(tmp_path, values):
+    write(pa.table({"n": pa.array(values, pa.uint64())}), tmp_path / "t.sqlite")
+    assert read(tmp_path / "t.sqlite").table["n"].to_pylist() == values
+
+
+@pytest.mark.parametrize("values", [[2**63], [1, 2**64 - 1, None]])
+def test_unsigned_integers_that_do_not_fit_are_refused_by_sqlite(tmp_path, values):
+    with pytest.raises(DataError, match=r"must be below 2\*\*63\. Got a larger one in 'n'"):
+        write(pa.table({"n": pa.array(values, pa.uint64())}), tmp_path / "t.sqlite")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("header", "fault"),
+    [
+        ([], "an empty sheet"),
+        ([None, None], "an empty sheet"),
+        (["a", None, "b"], "a column without one"),
+        (["a", "b", "a"], "'a' twice"),
+        (["a", "b", "a", "b", None, "c"], "'a', 'b' twice"),
+    ],
+)
+def test_the_header_of_a_sheet_names_every_column_once(tmp_path, header, fault):
+    book = openpyxl.Workbook()
+    for row in (header, [1] * len(header)) if header else ():
+        book.active.append(row)
+    book.save(tmp_path / "t.xlsx")
+    with pytest.raises(DataError, match=rf"must give every column a name of its own\. Got {fault}\."):
+        read(tmp_path / "t.xlsx")
+
+
+def test_cells_beyond_the_last_name_of_a_sheet_need_none(tmp_path):
+    book = openpyxl.Workbook()
+    for row in (["a", "b", None], [1, 2, None]):
+        book.active.append(row)
+    book.save(tmp_path / "t.xlsx")
+    assert read(tmp_path / "t.xlsx").table.to_pydict() == {"a": [1], "b": [2]}
