@@ -161,7 +161,10 @@ def mutant(package: Path, module: str, position: Position, way: tuple[str, int])
     """Return the mutant of a place, None if nothing that runs is changed or the change is no Python."""
     code = (package / module).read_text(encoding="utf-8")
     operator, occurrence = way
-    source = mutate_code(code, operators()[operator], occurrence)
+    try:
+        source = mutate_code(code, operators()[operator], occurrence)
+    except AttributeError:  # ExceptionReplacer stumbles over names with a dot
+        return None
     if source is None or not _differs(code, source):
         return None
     before, after = _lines(code, source)
