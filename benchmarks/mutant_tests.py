@@ -182,18 +182,17 @@ class Workshop:
                 sys.stderr.flush()
                 os._exit(code)
         # By the clock it may take much longer: the machine may be busy. What sleeps for ever is ended then.
-        end = time.monotonic() + 20 * seconds
-        while True:
-            ended, status = os.waitpid(process, os.WNOHANG)
-            if ended:
-                break
-            if time.monotonic() > end:
-                os.killpg(process, signal.SIGKILL)
+        end, ended, status = time.monotonic() + 20 * seconds, 0, 0
+        try:
+            while not ended and time.monotonic() < end:
+                time.sleep(0.02)
+                ended, status = os.waitpid(process, os.WNOHANG)
+        finally:
+            if not ended:
+                os.kill(process, signal.SIGKILL)
                 _, status = os.waitpid(process, 0)
-                break
-            time.sleep(0.02)
-        _end_all_of(process)
-        self._tidy()
+            _end_all_of(process)
+            self._tidy()
         return os.waitstatus_to_exitcode(status) if os.WIFEXITED(status) else -1
 
     def _tidy(self) -> None:

@@ -16,6 +16,8 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -129,16 +131,15 @@ def run(sample: int, minutes: float, seed: int, packages: tuple[str, ...]) -> tu
         killers: dict[str, str] = json.loads(kept.read_text()) if kept.exists() else {}
         print(f"{len(coverage.tests)} tests, {len(found)} places", file=sys.stderr, flush=True)
         end = time.monotonic() + 60 * minutes
-        for place in found:
-            if len(fates) == sample or time.monotonic() > end:
-                break
-            one = mutant(workshop.package, *place)
-            if one is None:
-                continue
-            fates.append(fate(workshop, coverage, one, killers))
-            kept.write_text(json.dumps(killers, indent=1), encoding="utf-8")
-            said = f"{one.module}:{one.line} {one.operator}: {one.before}  ->  {one.after}"
-            print(f"{len(fates)} {fates[-1].verdict} | {said} | {fates[-1].test}", file=sys.stderr, flush=True)
+        made = (one for place in found if (one := mutant(workshop.package, *place)) is not None)
+        with suppress(KeyboardInterrupt):  # who does not want to wait gets the page of what has been run
+            for one in islice(made, sample):
+                if time.monotonic() > end:
+                    break
+                fates.append(fate(workshop, coverage, one, killers))
+                kept.write_text(json.dumps(killers, indent=1), encoding="utf-8")
+                said = f"{one.module}:{one.line} {one.operator}: {one.before}  ->  {one.after}"
+                print(f"{len(fates)} {fates[-1].verdict} | {said} | {fates[-1].test}", file=sys.stderr, flush=True)
     return fates, places
 
 
