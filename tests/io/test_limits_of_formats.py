@@ -46,3 +46,12 @@ def test_cells_beyond_the_last_name_of_a_sheet_need_none(tmp_path):
         book.active.append(row)
     book.save(tmp_path / "t.xlsx")
     assert read(tmp_path / "t.xlsx").table.to_pydict() == {"a": [1], "b": [2]}
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet", "t.arrow", "t.xlsx", "t.dta", "t.sav", "t.sqlite", "t.duckdb"])
+@pytest.mark.parametrize("names", [["a", "a"], ["a", ""]], ids=["repeated", "empty"])
+def test_columns_without_a_name_of_their_own_are_never_written(tmp_path, name, names):
+    table = pa.Table.from_arrays([pa.array([1, 2]), pa.array([3, 4])], names)
+    with pytest.raises(DataError, match="must have distinct, non-empty names"):
+        write(table, tmp_path / name)
+    assert list(tmp_path.iterdir()) == []

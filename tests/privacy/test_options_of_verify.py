@@ -21,3 +21,13 @@ def test_what_only_makes_a_release_is_refused(field):
 def test_an_option_that_is_none_is_refused_with_the_nearest():
     with pytest.raises(OptionError, match=r"(?s)no option 'sensitive_atributes'.*did you mean 'sensitive_attributes'"):
         shoal.verify(TABLE, ["age"], 2, sensitive_atributes=["ill"])
+
+
+def test_what_holds_is_told_where_nothing_is_demanded_only():
+    demanded = shoal.verify(TABLE, ["age"], 2, sensitive_attributes=["ill"], l=2)
+    assert [str(finding.model) for finding in demanded.models] == ["distinct-diversity l=2"]
+    assert demanded.glances == ()
+    glanced = shoal.verify(TABLE, ["age"], 2, sensitive_attributes=["ill"])
+    assert glanced.models == ()
+    assert {finding.attribute for finding in glanced.glances} == {"ill"}
+    assert shoal.verify(TABLE, ["age"], 2).glances == ()
