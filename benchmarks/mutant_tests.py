@@ -182,7 +182,7 @@ class Workshop:
                 sys.stderr.flush()
                 os._exit(code)
         # By the clock it may take much longer: the machine may be busy. What sleeps for ever is ended then.
-        end, ended, status = time.monotonic() + 20 * seconds, 0, 0
+        end, ended, status = time.monotonic() + 3 * seconds, 0, 0
         try:
             while not ended and time.monotonic() < end:
                 time.sleep(0.02)

@@ -55,3 +55,20 @@ def test_columns_without_a_name_of_their_own_are_never_written(tmp_path, name, n
     with pytest.raises(DataError, match="must have distinct, non-empty names"):
         write(table, tmp_path / name)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("columns", "where"),
+    [
+        ({"a": ["x"], "b\u20ac": ["y"]}, "a column name"),
+        ({"\u20ac": ["x"], "b": ["y"]}, "a column name"),
+        ({"a": ["x", "\u20ac"], "b": ["y", "z"]}, "column 'a', row 2"),
+        ({"a": ["x", "y"], "b": ["\u20ac", "z"]}, "column 'b', row 1"),
+    ],
+)
+def test_text_that_an_encoding_lacks_is_refused_with_its_place(tmp_path, columns, where):
+    (tmp_path / "like.csv").write_bytes("a,b\n\u00e9,\u00e9\n".encode("latin-1"))
+    like = read(tmp_path / "like.csv", encoding="latin-1")
+    with pytest.raises(DataError, match=rf"must be encodable in .*Got other characters in {where}\."):
+        write(pa.table(columns), tmp_path / "t.csv", like=like)
+    assert not (tmp_path / "t.csv").exists()
