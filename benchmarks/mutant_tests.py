@@ -27,7 +27,8 @@ PACKAGES = ("privacy", "release", "io", "tables")
 # of methods do not get here.
 TESTS = (
     *("tests/privacy", "tests/release", "tests/io", "tests/tables", "tests/cli", "tests/options", "tests/measure"),
-    *("tests/test_plan.py", "tests/test_job_files.py"),
+    *("tests/test_plan.py", "tests/test_job_files.py", "tests/kernels/test_rules.py"),
+    *("tests/partitioning/test_enforcement.py", "tests/partitioning/test_repair.py"),
 )
 COPIED = ("src", "tests", "docs", "benchmarks", "pyproject.toml", "README.md", "CHANGELOG.md")
 # Fixtures of tests that start servers or processes, which take long and do not see what is loaded here.
@@ -181,18 +182,17 @@ class Workshop:
                 sys.stderr.flush()
                 os._exit(code)
         # By the clock it may take much longer: the machine may be busy. What sleeps for ever is ended then.
-        end = time.monotonic() + 20 * seconds
-        while True:
-            ended, status = os.waitpid(process, os.WNOHANG)
-            if ended:
-                break
-            if time.monotonic() > end:
-                os.killpg(process, signal.SIGKILL)
+        end, ended, status = time.monotonic() + 3 * seconds, 0, 0
+        try:
+            while not ended and time.monotonic() < end:
+                time.sleep(0.02)
+                ended, status = os.waitpid(process, os.WNOHANG)
+        finally:
+            if not ended:
+                os.kill(process, signal.SIGKILL)
                 _, status = os.waitpid(process, 0)
-                break
-            time.sleep(0.02)
-        _end_all_of(process)
-        self._tidy()
+            _end_all_of(process)
+            self._tidy()
         return os.waitstatus_to_exitcode(status) if os.WIFEXITED(status) else -1
 
     def _tidy(self) -> None:
@@ -205,7 +205,7 @@ class Workshop:
         """Run the tests of some files and find which lines they run."""
         target = self.folder / "coverage.json"
         code = self.apart(lambda: _cover(self.package, files, target), seconds)
-        if not target.exists():
+        if code not in (0, 1) or not target.exists():  # 1: some fail, and are left out
             said = (self.folder / "said").read_text(encoding="utf-8", errors="replace")
             raise RuntimeError(f"the tests could not be run (exit code {code}): {said[-2000:]}")
         return read_coverage(target)

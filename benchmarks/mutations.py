@@ -110,9 +110,9 @@ def operators() -> dict[str, Operator]:
 def places(code: str) -> dict[Position, list[tuple[str, int]]]:
     """Return every place that can be changed, with the ways to change it: an operator and an occurrence of it.
 
-    Annotations are left alone: nothing runs them.
+    Annotations are left alone, as nothing runs them, and the ``strict`` of `zip`, which guards against ourselves.
     """
-    nodes, silent = list(ast_nodes(get_ast(code))), _annotations(code)
+    nodes, silent = list(ast_nodes(get_ast(code))), _silent(code)
     found: dict[Position, list[tuple[str, int]]] = defaultdict(list)
     for name, operator in operators().items():
         positions = (position for node in nodes for position in operator.mutation_positions(node))
@@ -122,14 +122,16 @@ def places(code: str) -> dict[Position, list[tuple[str, int]]]:
     return dict(found)
 
 
-def _annotations(code: str) -> list[Position]:
-    """Return where annotations are, and blocks for the checker of types."""
+def _silent(code: str) -> list[Position]:
+    """Return where annotations are, blocks for the checker of types, and the ``strict=`` of calls."""
     parts: list[ast.expr | ast.stmt | None] = []
     for node in ast.walk(ast.parse(code)):
         if isinstance(node, ast.FunctionDef):
             parts.append(node.returns)
         elif isinstance(node, ast.arg | ast.AnnAssign):
             parts.append(node.annotation)
+        elif isinstance(node, ast.keyword) and node.arg == "strict":
+            parts.append(node.value)
         elif isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
             parts.append(node)
     return [
@@ -159,7 +161,10 @@ def mutant(package: Path, module: str, position: Position, way: tuple[str, int])
     """Return the mutant of a place, None if nothing that runs is changed or the change is no Python."""
     code = (package / module).read_text(encoding="utf-8")
     operator, occurrence = way
-    source = mutate_code(code, operators()[operator], occurrence)
+    try:
+        source = mutate_code(code, operators()[operator], occurrence)
+    except AttributeError:  # ExceptionReplacer stumbles over names with a dot
+        return None
     if source is None or not _differs(code, source):
         return None
     before, after = _lines(code, source)

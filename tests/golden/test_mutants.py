@@ -23,6 +23,8 @@ def f(x: int | None, y: list[int] | str) -> int | None:
         or y
     ):
         check(x)
+    for _, _ in zip(y, y, strict=True):
+        pass
     return x + 1
 '''
 
@@ -32,16 +34,18 @@ def test_statements_are_known_by_all_their_lines():
         **dict.fromkeys((8, 9, 10, 11), range(8, 12)),
         12: range(12, 13),
         13: range(13, 14),
+        14: range(14, 15),
+        15: range(15, 16),
     }
 
 
 def test_a_place_meets_the_tests_that_run_its_statement_the_quickest_first(tmp_path):
     (tmp_path / "m.py").write_text(CODE)
-    by_line = {4: [], 8: ["slow", "quick"], 12: ["slow"], 13: ["quick", "fails"]}
+    by_line = {4: [], 8: ["slow", "quick"], 12: ["slow"], 15: ["quick", "fails"]}
     coverage = Coverage({"quick": 0.1, "slow": 2.0}, {"m.py": by_line})
     assert coverage.of(tmp_path, "m.py", 10, 10) == ["quick", "slow"]
     assert coverage.of(tmp_path, "m.py", 12, 12) == ["slow"]
-    assert coverage.of(tmp_path, "m.py", 13, 13) == ["quick"]
+    assert coverage.of(tmp_path, "m.py", 15, 15) == ["quick"]
     assert coverage.of(tmp_path, "m.py", 4, 4) == ["quick", "slow"]  # loaded with the module, so run by all
     assert Coverage({}, {}).of(tmp_path, "m.py", 12, 12) == []
 
@@ -99,6 +103,7 @@ def test_changes_of_a_module(mutations, tmp_path):
     assert changes[("x is None", "x is not None")] == 1
     assert changes[("return x + 1", "return x - 1")] == 1
     assert not any("def f" in before for before, _ in changes)  # annotations are not run
+    assert not any("strict=False" in after for _, after in changes)
 
 
 def test_what_is_no_change_is_no_mutant(mutations, tmp_path):

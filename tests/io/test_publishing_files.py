@@ -1,5 +1,6 @@
 """Files get their names in one step, and only when every byte of them is on the disk."""
 
+import hashlib
 import os
 import stat
 import sys
@@ -90,3 +91,27 @@ def test_the_bytes_are_flushed_before_the_name_and_the_name_after_it(tmp_path, w
     named = [at for at, (step, *_) in enumerate(steps) if step != "fsync"]
     assert ("fsync", "file", status.st_ino, status.st_size) in steps[: named[0]]
     assert ("fsync", "folder", tmp_path.stat().st_ino) in steps[named[-1] :]
+
+
+def test_without_proc_a_hidden_file_is_written_and_nothing_stays_open(tmp_path, monkeypatch):
+    """A nameless file is reached through /proc, which may not be there."""
+    there = os.path.exists
+    monkeypatch.setattr(os.path, "exists", lambda path: not str(path).startswith("/proc/") and there(path))
+    put(NEW, tmp_path / "warm.csv")  # whatever is opened once and kept
+    before = len(os.listdir("/proc/self/fd"))
+    with files.draft(tmp_path / "t.csv") as beside:
+        assert beside.hidden is not None
+    put(NEW, tmp_path / "t.csv")
+    assert len(os.listdir("/proc/self/fd")) == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["t.csv", "warm.csv"]
+
+
+@pytest.mark.parametrize("size", [0, 1, 2**20, 2**20 + 1, 3 * 2**20])
+def test_the_progress_of_a_hash_rises_to_one(tmp_path, size):
+    (tmp_path / "big").write_bytes(bytes(size))
+    seen = []
+    assert files.sha256_of(tmp_path / "big", seen.append) == hashlib.sha256(bytes(size)).hexdigest()
+    assert len(seen) == -(-size // 2**20)
+    assert seen == sorted(set(seen))
+    assert all(0 < fraction <= 1 for fraction in seen)
+    assert seen[-1:] in ([], [1.0])

@@ -42,3 +42,19 @@ def test_hrc_levels_of_another_branch_are_closed(tmp_path, text, line):
     (tmp_path / "h.hrc").write_text(text)
     with pytest.raises(DataError, match=rf"at most one level below the line before\. Got more in line {line}\."):
         Hierarchy.load(tmp_path / "h.hrc")
+
+
+@pytest.mark.parametrize(("torn", "named"), [(1, 1), (5, 5), (6, 5), (9, 5)])
+def test_owl_names_the_first_five_of_several_kinds(tmp_path, torn, named):
+    links = "\n".join(
+        f'<owl:Class rdf:about="x#v{at}"><rdfs:subClassOf rdf:resource="x#{above}"/></owl:Class>'
+        for at in range(torn)
+        for above in ("A", "B")
+    )
+    (tmp_path / "h.owl").write_text(
+        '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:owl="http://www.w3.org/2002/07/owl#" '
+        f'xmlns:rdfs="http://www.w3.org/2000/01/rdf-schema#">{links}</rdf:RDF>'
+    )
+    with pytest.raises(DataError, match=rf"Got {torn} with several: 'v0' in lines") as caught:
+        Hierarchy.load(tmp_path / "h.owl")
+    assert str(caught.value).count(" in lines ") == named

@@ -1,0 +1,46 @@
+"""What is written in drawings and tables of the report: zeros, axes, and the parts of an order."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import shoal
+from shoal.privacy.findings import Finding
+from shoal.privacy.models import model
+from shoal.release.report.demands import _bars
+from shoal.release.report.drawings import quantity
+
+
+@pytest.mark.parametrize(("value", "said"), [(0.0, "0.00"), (-1.0, "{}1.00"), (1.0, "1.00"), (5e-5, "5e{}05")])
+def test_a_statistic_has_the_digits_of_its_spread(value, said):
+    assert quantity(value, spread=5.0) == said.format("\N{MINUS SIGN}")
+    assert quantity(0.0) == "0"
+
+
+@pytest.mark.filterwarnings("ignore::shoal.errors.DisclosureWarning")
+def test_both_axes_are_named():
+    rng = np.random.default_rng(0)
+    table = pa.table({name: rng.normal(size=60) for name in "abc"})
+    page = shoal.anonymize(table, k=3, method="mdav").report()
+    assert page.count("axis 1 · ") == page.count("axis 2 · ") == 1
+
+
+@pytest.mark.parametrize("missing", [0, 10, 90])
+def test_tenths_are_those_of_the_known_values(missing):
+    """Ten values in order, each as often as the others: one in each tenth, however many are missing."""
+    counts = np.ones(10, np.int64)
+    found = Finding(
+        model=model("t-closeness t=0.5"),
+        attribute="income",
+        held=0.1,
+        groups=1,
+        rows=10 + missing,
+        offending=np.empty(0, np.int64),
+        offending_sizes=np.empty(0, np.int64),
+        worst_group=0,
+        worst_size=10 + missing,
+        worst=counts,
+        whole=counts,
+    )
+    labels = [label for label, _, _ in _bars(found, 2)]
+    assert labels == [*map(str, range(1, 11)), *(["missing"] if missing else [])]
