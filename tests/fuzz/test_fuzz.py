@@ -21,11 +21,6 @@ import shoal
 from fuzz import cells, checks, files, losses, models, people, trees
 
 SLICE = range(7_000, 7_300)
-# Findings that are expected, by their first words.
-EXPECTED = (
-    *("marker in certificate", "marker in report", "marker in metadata", "marker in categories"),
-    *("path in certificate", "path in report", "RuntimeWarning at relations.py", "ArrowNotImplementedError"),
-)
 MARKER = "ZQXabcdef"
 
 
@@ -38,7 +33,6 @@ def test_a_slice_of_random_inputs():
         case = random_case(seed)
         kind, found = examined(case)
         counts.add(case, kind)
-        found = [one for one in found if not one.startswith(EXPECTED)]
         if found:
             wrong[seed] = found
     assert not wrong
