@@ -24,7 +24,7 @@ from typing import NamedTuple
 from benchmarks.confinement import version
 from benchmarks.mutant_tests import PACKAGES, Coverage, Workshop, read_coverage, test_files, write_coverage
 from benchmarks.mutations import Mutant, drawn, mutant
-from benchmarks.pages import ROOT, Table, publish
+from benchmarks.pages import ROOT, Table, origin, publish
 
 JUDGED = ROOT / "benchmarks" / "equivalent_mutants.json"
 CACHE = ROOT / ".cache" / "mutants"
@@ -182,6 +182,7 @@ def main() -> None:
         parser.error(
             "mutants are run only where they can be kept from doing damage: Linux 5.13 or later, with Landlock"
         )
+    origin()  # of what is measured, not of what is there when it ends
     packages = tuple(given.only.split(",")) if given.only else PACKAGES
     fates, places = run(given.sample, given.minutes, given.seed, packages)
     found = tables(fates, places)

@@ -6,6 +6,8 @@ import pytest
 
 from shoal.errors import DataError
 from shoal.io import read, write
+from shoal.io.formats import locate
+from shoal.io.labels import field_labels, labelled
 
 
 @pytest.mark.parametrize("values", [[0, 1, None], [None, None], [], [2**63 - 1]])
@@ -72,3 +74,29 @@ def test_text_that_an_encoding_lacks_is_refused_with_its_place(tmp_path, columns
     with pytest.raises(DataError, match=rf"must be encodable in .*Got other characters in {where}\."):
         write(pa.table(columns), tmp_path / "t.csv", like=like)
     assert not (tmp_path / "t.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("where", "standard"),
+    [("-", True), ("t.csv", False), ("t.sqlite", False), ("postgresql://me@localhost/people", False)],
+)
+def test_only_a_dash_is_standard_input_or_output(where, standard):
+    assert locate(where, "csv" if standard else None, "source").standard == standard
+
+
+@pytest.mark.parametrize("kind", [pa.binary(), pa.large_binary(), pa.list_(pa.int64()), pa.struct([("x", pa.int64())])])
+def test_what_is_no_single_value_is_not_written_as_csv(tmp_path, kind):
+    value = {"x": 1} if pa.types.is_struct(kind) else [1] if pa.types.is_list(kind) else b"x"
+    with pytest.raises(DataError, match=r"must hold single values to be written as CSV\. Got the column 'a'"):
+        write(pa.table({"a": pa.array([value], kind)}), tmp_path / "t.csv")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_labels_of_a_column_itself_come_before_those_of_the_table_it_is_like():
+    plain = pa.field("a", pa.int64())
+    own, other = labelled(plain, {"label": "own"}), labelled(plain, {"label": "other"})
+    like = pa.schema([other])
+    assert field_labels(pa.schema([own]), "a", like) == {"label": "own"}
+    assert field_labels(pa.schema([plain]), "a", like) == {"label": "other"}
+    assert field_labels(pa.schema([plain]), "a", None) == {}
+    assert field_labels(pa.schema([plain]), "a", pa.schema([])) == {}

@@ -8,7 +8,7 @@ import shoal
 from shoal.privacy.findings import Finding
 from shoal.privacy.models import model
 from shoal.release.report.demands import _bars
-from shoal.release.report.drawings import quantity
+from shoal.release.report.drawings import heat_map, quantity
 
 
 @pytest.mark.parametrize(("value", "said"), [(0.0, "0.00"), (-1.0, "{}1.00"), (1.0, "1.00"), (5e-5, "5e{}05")])
@@ -44,3 +44,13 @@ def test_tenths_are_those_of_the_known_values(missing):
     )
     labels = [label for label, _, _ in _bars(found, 2)]
     assert labels == [*map(str, range(1, 11)), *(["missing"] if missing else [])]
+
+
+@pytest.mark.parametrize(
+    ("d", "cells", "names"),
+    [(2, True, True), (10, True, True), (11, False, True), (30, False, True), (31, False, False)],
+)
+def test_a_map_of_correlations_has_as_many_words_as_fit(d, cells, names):
+    drawn = heat_map([f"name{i}" for i in range(d)], [[0.25] * d for _ in range(d)], "Correlations")
+    assert drawn.count(">.25<") == (d * (d - 1) if cells else 0)
+    assert drawn.count("name") == (d if names else 0)
