@@ -1,5 +1,7 @@
 """What a format cannot hold is refused at its limit, not before, and what is wrong with a header is said."""
 
+import re
+
 import openpyxl
 import pyarrow as pa
 import pytest
@@ -26,11 +28,11 @@ def test_unsigned_integers_that_do_not_fit_are_refused_by_sqlite(tmp_path, value
 @pytest.mark.parametrize(
     ("header", "fault"),
     [
-        ([], "an empty sheet"),
-        ([None, None], "an empty sheet"),
-        (["a", None, "b"], "a column without one"),
-        (["a", "b", "a"], "'a' twice"),
-        (["a", "b", "a", "b", None, "c"], "'a', 'b' twice"),
+        ([], "must hold the names of the columns. Got an empty one."),
+        ([None, None], "must hold the names of the columns. Got an empty one."),
+        (["a", None, "b"], "Got no name for column 2."),
+        (["a", "b", "a"], "Got names more than once, in the columns 1, 3."),
+        (["a", "b", "a", "b", None, "c"], "Got no name for column 5."),
     ],
 )
 def test_the_header_of_a_sheet_names_every_column_once(tmp_path, header, fault):
@@ -38,7 +40,7 @@ def test_the_header_of_a_sheet_names_every_column_once(tmp_path, header, fault):
     for row in (header, [1] * len(header)) if header else ():
         book.active.append(row)
     book.save(tmp_path / "t.xlsx")
-    with pytest.raises(DataError, match=rf"must give every column a name of its own\. Got {fault}\."):
+    with pytest.raises(DataError, match=re.escape(fault)):
         read(tmp_path / "t.xlsx")
 
 
@@ -96,7 +98,8 @@ def test_labels_of_a_column_itself_come_before_those_of_the_table_it_is_like():
     plain = pa.field("a", pa.int64())
     own, other = labelled(plain, {"label": "own"}), labelled(plain, {"label": "other"})
     like = pa.schema([other])
-    assert field_labels(pa.schema([own]), "a", like) == {"label": "own"}
-    assert field_labels(pa.schema([plain]), "a", like) == {"label": "other"}
-    assert field_labels(pa.schema([plain]), "a", None) == {}
-    assert field_labels(pa.schema([plain]), "a", pa.schema([])) == {}
+    unlabelled, one = (pa.table([[1]], schema=pa.schema([field])) for field in (plain, own))
+    assert field_labels(one, "a", like) == {"label": "own"}
+    assert field_labels(unlabelled, "a", like) == {"label": "other"}
+    assert field_labels(unlabelled, "a", None) == {}
+    assert field_labels(unlabelled, "a", pa.schema([])) == {}

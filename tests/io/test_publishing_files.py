@@ -100,7 +100,7 @@ def test_without_proc_a_hidden_file_is_written_and_nothing_stays_open(tmp_path, 
     put(NEW, tmp_path / "warm.csv")  # whatever is opened once and kept
     before = len(os.listdir("/proc/self/fd"))
     with files.draft(tmp_path / "t.csv") as beside:
-        assert beside.hidden is not None
+        assert beside.descriptor is None
     put(NEW, tmp_path / "t.csv")
     assert len(os.listdir("/proc/self/fd")) == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["t.csv", "warm.csv"]

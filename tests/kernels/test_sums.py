@@ -40,7 +40,7 @@ def test_a_sum_is_rounded_once(drawn):
 def test_records_that_are_larger_by_far_leave_no_trace_in_the_mean_of_the_others(seed, loops, monkeypatch):
     """Three scales, each beyond the digits of the one above: when the large ones are grouped, the small remain."""
     if loops == "with an index":
-        monkeypatch.setattr(maximum_distance, "SMALL", 0)
+        monkeypatch.setattr(maximum_distance, "SMALL_TABLE", 0)
     rng = np.random.default_rng(seed)
     scales = np.repeat([2.0**160, 2.0**80, 1.0], [4, 4, 12])
     X = (100 + rng.normal(size=(20, 1))) * scales[:, None]

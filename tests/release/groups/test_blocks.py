@@ -5,6 +5,8 @@ import pyarrow as pa
 import pytest
 
 import shoal
+from shoal.partitioning.pool import numbered
+from shoal.release.groups.blocks import Block, joint
 from shoal.release.report.nearness import PROVEN, Nearness
 
 N = 24
@@ -49,4 +51,31 @@ def test_a_partition_that_is_changed_afterwards_is_not(fields):
     release = released(**fields)
     assert [block.optimal for block in release.blocks] == [False]
     assert release.gap is None or release.gap > 0
+    assert "proven" not in Nearness.of(release).in_short
+
+
+def test_records_are_together_if_every_block_has_them_together():
+    blocks = [
+        Block(("a",), ("a",), np.array([0, 0, 0, 1, 1, 1]), "mdav", ""),
+        Block(("b",), ("b",), np.array([0, 0, 1, 1, 2, 2]), "mdav", ""),
+    ]
+    assert numbered(joint(blocks)).tolist() == [0, 0, 1, 2, 3, 3]
+    assert joint(blocks[:1]).tolist() == [0, 0, 0, 1, 1, 1]
+
+
+def test_the_labels_of_a_release_are_those_of_all_blocks_together():
+    with pytest.warns(shoal.DisclosureWarning, match="2 blocks"):
+        release = released(method="mdav", blocks="each")
+    pairs = list(zip(*(block.labels.tolist() for block in release.blocks), strict=True))
+    assert len(set(pairs)) > max(len(set(block.labels.tolist())) for block in release.blocks)
+    for one, own in zip(pairs, release.labels.tolist(), strict=True):
+        assert [pair == one for pair in pairs] == [label == own for label in release.labels.tolist()]
+
+
+@pytest.mark.filterwarnings("ignore::shoal.errors.DisclosureWarning")
+def test_cells_are_not_said_to_be_optimal():
+    release = shoal.anonymize(
+        TABLE.select(["stratum"]), k=2, quasi_identifiers="stratum", release="strongly-safe", cells={"stratum": 1}
+    )
+    assert [block.optimal for block in release.blocks] == [False]
     assert "proven" not in Nearness.of(release).in_short
