@@ -54,8 +54,8 @@ def growth(names: list[str], n: int) -> Table:
     table = Table(
         "More rows, but no more different ones",
         f"Seconds for {n:,} rows of which 1, 10 and 1000 are different, and how many times as long {TIMES * n:,} such "
-        f"rows take: {TIMES} is linear, {TIMES**2} quadratic; k = {K}. Below: every other row the same, the rest all "
-        "different, against a table in which all rows are different: below 1, equal rows are cheaper than others.",
+        f"rows take: {TIMES} is linear, {TIMES**2} quadratic; k = {K}. Last: every other row the same, the rest all "
+        "different, and that against a table in which all rows are different: below 1, equal rows are cheaper.",
         ["method", "1 kind", "x", "10 kinds", "x", "1000 kinds", "x", "half equal", "/ all different"],
     )
     fast = []
@@ -83,7 +83,8 @@ def main() -> None:
     quick = parser.parse_args().quick
     names = [method.name for method in shoal.methods() if not method.univariate and method.name != "exact"]
     names += [f"+ {refinement.name}" for refinement in shoal.refinements()]
-    publish("equal-rows", "Equal rows", INTRO, [growth(names, 2000 if quick else 10_000)], quick=quick)
+    tables = [growth(names, 2000 if quick else 10_000)]
+    publish("equal-rows", "Equal rows", INTRO, tables, quick=quick, times="One thread, one run each, processor time.\n")
 
 
 if __name__ == "__main__":
