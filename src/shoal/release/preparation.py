@@ -28,7 +28,7 @@ from shoal.tables import columns as _columns
 from shoal.tables import frames, schema
 from shoal.tables.apart import refuse_apart
 from shoal.tables.identifiers import refuse_identifiers
-from shoal.tables.texts import Notation
+from shoal.tables.notation import Notation
 from shoal.tables.values import Codes, Numbers, Places, Values
 
 

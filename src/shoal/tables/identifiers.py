@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError
 from shoal.tables import columns as _columns
-from shoal.tables import texts
+from shoal.tables.notation import is_text, trimmed
 
 if TYPE_CHECKING:
     from shoal.tables.schema import Column
@@ -56,7 +56,7 @@ def different_values(values: Any, name: str, *, text: bool, decimal: str) -> int
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
     kind = values.type
-    words = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    words = is_text(kind)
     few = values.slice(0, SAMPLE)
     if not (words or pa.types.is_integer(kind)) or pc.count_distinct(few).as_py() <= len(few) * TELLING_SHARE:
         return 0
@@ -76,7 +76,7 @@ def different_values(values: Any, name: str, *, text: bool, decimal: str) -> int
     if inferred != "integer":
         return different if telling and inferred == "unclear" else 0
     # Integers often differ in all rows of a table; only consecutive ones are taken for row numbers.
-    numbers = pc.cast(texts.trimmed(values) if words else values, pa.float64(), safe=False)
+    numbers = pc.cast(trimmed(values) if words else values, pa.float64(), safe=False)
     low, high = pc.min(numbers).as_py(), pc.max(numbers).as_py()
     numbered = different == present == high - low + 1 and (low in (0, 1) or present > MANY_ROWS)
     return different if telling or numbered else 0

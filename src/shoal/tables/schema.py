@@ -16,9 +16,9 @@ from shoal.plan import Plan
 from shoal.tables import columns as _columns
 from shoal.tables.hierarchy import Hierarchy
 from shoal.tables.markers import can_hold, without_markers
+from shoal.tables.notation import Notation
 from shoal.tables.outward import Step, checked_step, in_words
 from shoal.tables.representatives import REPRESENTATIVES
-from shoal.tables.texts import Notation
 from shoal.tables.values import Codes, Values
 
 # Fields of a plan that describe the values of a column, whatever its role.
