@@ -33,6 +33,7 @@ EVERYTHING = {
     "digits": {"age": 1},
     "outward": {"age": 5, "born": "year"},
     "formats": {"born": "%d/%m/%Y"},
+    "thousands": ",",
     "coordinates": 8,
     "missing": "drop",
     "missing_values": {"age": [-999, "NA"]},

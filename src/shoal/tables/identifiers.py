@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from shoal.errors import DataError
+from shoal.errors import DataError, Problems
 from shoal.tables import columns as _columns
 from shoal.tables.notation import is_text, trimmed
 
@@ -23,7 +23,7 @@ TELLING_NAME = re.compile(
 
 
 def refuse_identifiers(table: Any, columns: tuple[Column, ...], *, text: bool, decimal: str) -> None:
-    """Raise DataError if a column without a declared role looks like an identifier.
+    """Raise DataError if columns without a declared role look like identifiers, all of them at once.
 
     Parameters
     ----------
@@ -33,19 +33,23 @@ def refuse_identifiers(table: Any, columns: tuple[Column, ...], *, text: bool, d
     text, decimal : bool, str
         Whether types are inferred from text, and its decimal mark.
     """
+    problems = Problems()
     for column in columns:
         if not column.inferred or table.num_rows < FEW_ROWS:
             continue
         values = table.column(column.name)
         different = different_values(values, column.name, text=text, decimal=decimal)
-        if different:
-            what = "would be published unchanged" if column.role == "other" else "would be a quasi-identifier"
+        if not different:
+            continue
+        what = "would be published unchanged" if column.role == "other" else "would be a quasi-identifier"
+        with problems.collected():
             raise DataError(
                 f"The column {column.name!r} looks like an identifier: it has {different} different values in "
                 f"{len(values) - values.null_count} rows. Without a role it {what}.",
                 hint=f"give it a role: identifiers=[{column.name!r}] drops it (--id), other=[..] publishes it "
                 "unchanged, quasi_identifiers=[..] groups on it.",
             )
+    problems.refuse()
 
 
 def different_values(values: Any, name: str, *, text: bool, decimal: str) -> int:

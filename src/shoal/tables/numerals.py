@@ -175,12 +175,14 @@ def places_of(numbers: Any) -> tuple[int | None, frozenset[str]]:
         return _places(mantissas), frozenset({"scientific", *(("upper",) if contains(numbers, "E") else ())})
     if not exponents:
         return _places(numbers), frozenset()
-    # Programs write some numbers with exponents, such as 1e+05: they are written in full.
     marked = pc.match_substring_regex(numbers, "[eE]")
-    of = parts(numbers.filter(marked), r"^[+-]?(?P<whole>\d*)\.?(?P<places>\d*)[eE]\+?(?P<power>-?\d+)$")
+    if contains(numbers, "[eE]-"):
+        return None, frozenset()
+    # Programs write some large numbers with exponents, such as 1e+05: they are written in full.
+    of = parts(numbers.filter(marked), r"^[+-]?(?P<whole>\d*)\.?(?P<places>\d*)[eE]\+?(?P<power>\d+)$")
     power = pc.cast(of["power"], "int64").to_numpy(zero_copy_only=False)
     lengths = pc.utf8_length(of["places"]).to_numpy(zero_copy_only=False)
-    most = max(_places(numbers.filter(pc.invert(marked))) or 0, int((lengths - power).max()), 0)
+    most = max(_places(numbers.filter(pc.invert(marked))) or 0, int((lengths - power).max()))
     return (None if most > MANY_PLACES else most), frozenset()
 
 

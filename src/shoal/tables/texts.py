@@ -51,6 +51,7 @@ def infer(column: Any, decimal: str, name: str, thousands: str | None = None) ->
     if moments is not None:
         return moments.kind, moments.note
     refuse_nearly("numbers", LIKE_A_NUMBER, present, name)
+    refuse_nearly("numbers", DECIMAL, present, name, plain_numbers(present, decimal))
     refuse_nearly("dates", dates.DATED, present, name)
     return "nominal", ""
 
@@ -97,14 +98,15 @@ def equal(column: Any, marker: Any, decimal: str) -> Any:
     return pc.or_(same, pc.equal(pc.cast(pc.if_else(plain, numbers, "nan"), pa.float64()), float(marker)))
 
 
-def refuse_nearly(what: str, pattern: str, texts: Any, name: str) -> None:
+def refuse_nearly(what: str, pattern: str, texts: Any, name: str, plain: Any = None) -> None:
     """Raise DataError if most texts of a column match the pattern of numbers or dates, but not all of them.
 
-    If all others are well-known markers of missing values, some are enough.
+    If all others are well-known markers of missing values, some are enough. If given, the `plain` forms of the texts
+    are those that must match.
     """
     import pyarrow.compute as pc
 
-    others = texts.filter(pc.invert(pc.match_substring_regex(texts, pattern)))
+    others = texts.filter(pc.invert(pc.match_substring_regex(texts if plain is None else plain, pattern)))
     if len(others) in (0, len(texts)):
         return
     found = {text: text.lower() in _KNOWN for text in different(others)} if _few(others) else {}
