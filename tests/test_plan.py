@@ -207,6 +207,17 @@ def test_sdcmicro_names_add_to_ours_or_are_refused():
         assert said == f"A plan must set {ours!r} once. Got {theirs!r} as well, sdcMicro's name for it."
 
 
+# --- columns of one type ---
+
+
+def test_lists_of_columns_of_one_type():
+    plan = Plan.of(nominal=["a", "b"], ordinal="c", types={"d": "date", "a": "nominal"}, continuous=None)
+    assert plan.types == {"d": "date", "a": "nominal", "b": "nominal", "c": "ordinal"}
+    assert "nominal" not in plan.job()
+    assert message(nominal="a", ordinal=["a"]) == "A column must have one type. Got 'nominal' and 'ordinal' for 'a'."
+    assert message(nominal="a", types={"a": "date"}) == "A column must have one type. Got 'date' and 'nominal' for 'a'."
+
+
 # --- models of privacy ---
 
 

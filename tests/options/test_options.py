@@ -88,6 +88,14 @@ def test_what_cannot_be_understood_is_refused(said, words):
         plan(**said)
 
 
+def test_several_columns_at_once():
+    assert plan(type=["a,b=nominal", "c=date"]).types == {"a": "nominal", "b": "nominal", "c": "date"}
+    assert plan(type=['"last, first",b=nominal']).types == {"last, first": "nominal", "b": "nominal"}
+    assert plan(nominal=["a,b"], ordinal=["c"]).types == {"a": "nominal", "b": "nominal", "c": "ordinal"}
+    assert plan(digits=["a,b=0"]).digits == {"a": 0, "b": 0}
+    assert arguments_of({"types": {"last, first": "nominal"}}, PLAN) == ["--type", '"last, first"=nominal']
+
+
 def test_every_field_of_the_plan_has_one_row_or_is_left_to_job_files():
     fields = [option.field for option in PLAN]
     assert len(set(fields)) == len(fields)

@@ -1,7 +1,8 @@
-"""What the labels of a statistics package say about the type of a column.
+"""What a file says about the type of a column.
 
 Files of SPSS and Stata say of a variable what its values mean (value labels) and, in SPSS, how it is measured. Both are
-kept in the metadata of columns, see :mod:`shoal.io.labels`. Codes with labels are categories, not amounts.
+kept in the metadata of columns, see :mod:`shoal.io.labels`. Codes with labels are categories, not amounts. A Parquet
+file of pandas says which columns were categories; those of numbers come back as plain numbers.
 """
 
 from __future__ import annotations
@@ -23,6 +24,16 @@ class Said(NamedTuple):
     note: str = ""
 
 
+def _of_pandas(metadata: dict[bytes, bytes] | None, name: str) -> dict[str, Any]:
+    """Return the measure of a column that was one of categories in pandas."""
+    try:
+        columns = json.loads((metadata or {}).get(b"pandas", b"{}")).get("columns", [])
+        told = next((one for one in columns if one["name"] == name and one["pandas_type"] == "categorical"), None)
+        return {} if told is None else {"measure": "ordinal" if told["metadata"]["ordered"] else "nominal"}
+    except (ValueError, KeyError, TypeError, AttributeError):  # not as pandas writes it
+        return {}
+
+
 def parsed(metadata: dict[bytes, bytes] | None) -> dict[str, Any]:
     """Return the labels in the metadata of a column or of a schema."""
     try:
@@ -32,20 +43,22 @@ def parsed(metadata: dict[bytes, bytes] | None) -> dict[str, Any]:
     return labels if isinstance(labels, dict) else {}
 
 
-def said_of(column: Any, metadata: dict[bytes, bytes] | None) -> Said:
-    """Return what the metadata of a column say about its type.
+def said_of(column: Any, schema: Any, name: str) -> Said:
+    """Return what the metadata of a table say about the type of a column.
 
     Parameters
     ----------
     column : pyarrow.ChunkedArray
         Without markers of missing values.
-    metadata : mapping or None
-        Of its field in the schema of the table.
+    schema : pyarrow.Schema
+        Of the table.
+    name : str
+        Of the column.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    labels = parsed(metadata)
+    labels = parsed(schema.field(name).metadata) or _of_pandas(schema.metadata, name)
     kind = column.type
     words = is_text(kind)
     if not labels or not (words or pa.types.is_integer(kind) or pa.types.is_floating(kind)):

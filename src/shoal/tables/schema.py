@@ -212,7 +212,7 @@ def attribute(
     column = without_markers(table.column(name), markers(plan, name), decimal)
     if sensitive:
         column = _with_markers(table.column(name), column, plan, name, text, decimal)
-    kind, note = _kind_of(column, table.schema.field(name).metadata, name, plan, text, decimal)
+    kind, note = _kind_of(column, table.schema, name, plan, text, decimal)
     declared = kind == plan.types.get(name) or any(name in d for d in (plan.hierarchies, plan.levels, plan.formats))
     values, writing = _columns.decode(
         column,
@@ -228,7 +228,7 @@ def attribute(
     default = None
     if not declared and isinstance(values, Numbers) and kind in ("integer", "continuous"):
         kind, default, why = _of_few(values, kind, plan, name)
-        note = "; ".join(filter(None, [note, why]))
+        note = why + note.removeprefix("whole numbers, with gaps") if why else note
     if name in plan.digits and kind != "continuous":
         raise OptionError(
             f"The 'digits' of a plan must be about continuous attributes. Got {name!r}, which is {kind}.",
@@ -245,9 +245,7 @@ def attribute(
     return Read(described, values, (writing,))
 
 
-def _kind_of(
-    column: Any, metadata: dict[bytes, bytes] | None, name: str, plan: Plan, text: bool, decimal: str
-) -> tuple[str, str]:
+def _kind_of(column: Any, schema: Any, name: str, plan: Plan, text: bool, decimal: str) -> tuple[str, str]:
     """Return the kind of a column, declared or inferred, and a note that explains a kind which may surprise."""
     kind: str | None = plan.types.get(name)
     note, pattern = "", plan.formats.get(name, "")
@@ -268,7 +266,7 @@ def _kind_of(
     elif kind is None and pattern:
         kind = "datetime" if any(part in pattern for part in OF_TIMES) else "date"
     elif kind is None:
-        said = said_of(column, metadata)
+        said = said_of(column, schema, name)
         kind, note = said.kind, said.note
         if kind is None:
             kind, why = _columns.infer(column, text=text, decimal=decimal, name=name, thousands=plan.thousands)
@@ -287,8 +285,8 @@ def _of_few(values: Numbers, kind: str, plan: Plan, name: str) -> tuple[str, str
     few = 0 if said or plan.release != "microaggregation" else few_whole(values.values)
     if not few:
         return kind, None, ""
-    words = f"{few} different whole numbers: published as they occur (median); the type 'continuous' averages them"
-    return "integer", "median", words
+    words = f"{few} different whole numbers: published as they occur (median); 'continuous' averages them"
+    return "integer", "median", f"{words}, 'nominal' takes them for codes"
 
 
 def _with_markers(column: Any, without: Any, plan: Plan, name: str, text: bool, decimal: str) -> Any:
