@@ -214,8 +214,12 @@ def test_lists_of_columns_of_one_type():
     plan = Plan.of(nominal=["a", "b"], ordinal="c", types={"d": "date", "a": "nominal"}, continuous=None)
     assert plan.types == {"d": "date", "a": "nominal", "b": "nominal", "c": "ordinal"}
     assert "nominal" not in plan.job()
-    assert message(nominal="a", ordinal=["a"]) == "A column must have one type. Got 'nominal' and 'ordinal' for 'a'."
-    assert message(nominal="a", types={"a": "date"}) == "A column must have one type. Got 'date' and 'nominal' for 'a'."
+    said = "The 'ordinal' of a plan must list names of columns that have no other type."
+    assert message(nominal="a", ordinal=["a"]) == said
+    assert message(ordinal="a", types={"a": "date"}) == said
+    assert message(ordinal=[1]) == said
+    assert message(ordinal=1) == "The 'ordinal' of a plan must be names of columns. Got int."
+    assert "The 'types' of a plan" in message(ordinal="a", types="date")
 
 
 # --- models of privacy ---

@@ -21,7 +21,7 @@ ISO = "%Y-%m-%d"
 
 _DATE = r"(?P<a>\d{1,4})(?P<s>[-/.])(?P<b>\d{1,2})(?P<t>[-/.])(?P<c>\d{1,4})"
 DATE = f"^{_DATE}$"
-DATETIME = r"^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?$"
+DATETIME = r"^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?$"
 # 28 Mar 1986, 28-March-1986, 28MAR1986; March 28, 1986.
 _DAY_FIRST = r"(?P<day>\d{1,2})(?P<s>[ ./-]{0,2})(?P<month>\p{L}{3,12})(?P<t>[ .,/-]{0,2})(?P<year>\d{4}|\d{2})"
 _MONTH_FIRST = r"(?P<month>\p{L}{3,12})(?P<s>\.? )(?P<day>\d{1,2})(?P<t>,? )(?P<year>\d{4})"
@@ -105,8 +105,9 @@ def _iso_moments(present: Any, name: str) -> Moments:
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    cut = pc.replace_substring_regex(present, r"(\.\d{6})\d+", r"\1")
     try:
-        moments = pc.cast(pc.cast(present, pa.timestamp("us")), pa.int64())
+        moments = pc.cast(pc.cast(cut, pa.timestamp("us")), pa.int64())
     except pa.ArrowInvalid:
         raise not_moments(name) from None
     values = moments.to_numpy(zero_copy_only=False).astype(np.float64)
