@@ -13,14 +13,13 @@ import numpy as np
 from shoal.arrays import Array
 from shoal.errors import DataError, OptionError
 from shoal.tables import dates, texts
-from shoal.tables.notation import Notation, is_text
+from shoal.tables.notation import Notation, is_text, trimmed
 from shoal.tables.values import Chosen, Codes, Computed, Numbers, Places, Rows, Values
 
 # Double precision cannot distinguish larger integers, and larger numbers overflow when squared.
 LARGEST_INTEGER = 2**53
 LARGEST = 1e150
 MOST_DIGITS = 12
-_MARKS = ("thousands", "prefix", "suffix")
 # The units of time stamps that are longer than a microsecond.
 MICROSECONDS = {"s": 1_000_000, "ms": 1_000}
 
@@ -127,7 +126,8 @@ def decode_numbers(
         numbers, places, numeral, style = texts.to_numbers(column, writing.decimal, name, thousands)
         digits = places if digits is None else digits
         style |= {"inner"} if numeral.inner else set()
-        writing = writing._replace(text=True, style=style, **dict(zip(_MARKS, numeral, strict=False)))
+        writing = writing._replace(text=True, style=style, thousands=numeral.thousands)
+        writing = writing._replace(prefix=numeral.prefix, suffix=numeral.suffix)
     elif any(test(column.type) for test in (pt.is_integer, pt.is_floating, pt.is_decimal, pt.is_null)):
         numbers = _floats(column)
     else:
@@ -150,7 +150,7 @@ def typed(column: Any, decimal: str, name: str) -> Any:
     try:
         kind = texts.infer(column, decimal, name)[0]
         if kind == "boolean":
-            return pc.equal(pc.utf8_lower(texts.trimmed(column)), "true")
+            return pc.equal(pc.utf8_lower(trimmed(column)), "true")
         if kind == "nominal":
             return column
         values, writing = decode(column, kind, text=True, decimal=decimal, name=name)
@@ -334,8 +334,8 @@ def _times(column: Any, writing: Notation, name: str) -> tuple[Numbers, Notation
 
     kind = column.type
     if is_text(kind):
-        moments, writing = texts.to_moments(column, writing, name)
-        return Numbers(moments), writing
+        read, writing = texts.to_moments(column, writing, name)
+        return Numbers(read), writing
     if not (pa.types.is_date(kind) or pa.types.is_timestamp(kind)):
         raise _wrong_type(name, "datetime", kind)
     zone = getattr(kind, "tz", None)

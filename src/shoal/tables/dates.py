@@ -294,7 +294,7 @@ def _by_text(column: Any, numbers: dict[str, Any]) -> Array:
     import pyarrow.compute as pc
 
     found = pc.index_in(column, pa.array(list(numbers), column.type))
-    return np.array(list(numbers.values()), np.int64)[found.to_numpy(zero_copy_only=False)]
+    return np.asarray(np.array(list(numbers.values()), np.int64)[found.to_numpy(zero_copy_only=False)])
 
 
 def _months(of: dict[str, Any], form: str, name: str) -> Moments | None:

@@ -293,8 +293,9 @@ def _with_markers(column: Any, without: Any, plan: Plan, name: str, text: bool, 
     """Return a sensitive column in which only those markers are missing that are no values of its type."""
     if column.null_count == without.null_count:
         return column
-    infer = {"text": text, "decimal": decimal, "name": name, "thousands": plan.thousands}
-    kind = plan.types.get(name) or _columns.infer(without, **infer)[0]
+    kind: str | None = plan.types.get(name)
+    if kind is None:
+        kind = _columns.infer(without, text=text, decimal=decimal, name=name, thousands=plan.thousands)[0]
     pattern = plan.formats.get(name, "")
     foreign = [one for one in markers(plan, name) if not can_hold(column, one, kind, decimal, pattern)]
     kept = without_markers(column, foreign, decimal)

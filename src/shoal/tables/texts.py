@@ -216,4 +216,5 @@ def to_moments(column: Any, writing: Notation, name: str) -> tuple[Array, Notati
 
 def writer(kind: str, writing: Notation) -> Callable[[Array], Sequence[str]]:
     """Return the function that writes numbers of a kind as texts."""
-    return (calendar if kind in ("date", "datetime") else numerals).writer(kind, writing)
+    dated = kind in ("date", "datetime")
+    return calendar.writer(kind, writing) if dated else numerals.writer(kind, writing)
