@@ -304,7 +304,7 @@ def test_types_are_said_in_lists_and_the_schema_says_why(people, run):
 
 def test_all_problems_are_listed_at_once(people, run):
     lines = ["who,paid,seen,score"]
-    lines += [f'P{i}x,"{1 + i},{100 + i}",{1 + i % 28:02d}/11/86,{("1", "n/a", "-")[i % 3]}' for i in range(30)]
+    lines += [f'P{i}x,"{1 + i},{100 + i}",{1 + i % 28:02d}/11/86,{("1", "n/a", "-", "2")[i % 4]}' for i in range(30)]
     (people / "raw.csv").write_text("\n".join(lines) + "\n")
     said = flat(run("anonymize", "raw.csv", "-k", 3, "--dry-run", code=2))
     assert "4 problems must be solved" in said

@@ -22,6 +22,8 @@ def published(values, numbers=None, kind=None, **options):
     data = column(values, kind)
     kind = inferred(values, kind, **options)
     read, writing = columns.decode(data, kind, **{"text": True, "name": "x", **options})
+    again = columns.encode(Computed(read.values), np.arange(len(values)), data, kind, writing)
+    np.testing.assert_allclose(columns.decode_again(again, kind, writing, "x").values, read.values, rtol=1e-12)
     wanted = read.values if numbers is None else np.array(numbers, float)
     return kind, columns.encode(Computed(wanted), np.arange(len(wanted)), data, kind, writing).to_pylist()
 

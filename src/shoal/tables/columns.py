@@ -14,6 +14,7 @@ from shoal.arrays import Array
 from shoal.errors import DataError, OptionError
 from shoal.tables import dates, texts
 from shoal.tables.notation import Notation, is_text, trimmed
+from shoal.tables.numerals import Numeral, plain_numbers
 from shoal.tables.values import Chosen, Codes, Computed, Numbers, Places, Rows, Values
 
 # Double precision cannot distinguish larger integers, and larger numbers overflow when squared.
@@ -112,6 +113,15 @@ def decode(
     if kind == "datetime":
         return _times(column, writing, name)
     return decode_numbers(column, writing, kind, name, thousands)
+
+
+def decode_again(column: Any, kind: str, writing: Notation, name: str) -> Values:
+    """Return the values of a column that was written in a known notation."""
+    if is_text(column.type) and writing.text:
+        dated = kind in ("date", "datetime")
+        numeral = Numeral("" if dated else writing.thousands, "" if dated else writing.prefix, writing.suffix)
+        column = plain_numbers(column, "." if dated else writing.decimal, numeral)
+    return decode(column, kind, text=writing.text, pattern=writing.pattern, name=name)[0]
 
 
 def decode_numbers(

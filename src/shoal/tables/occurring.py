@@ -28,4 +28,4 @@ def few_whole(numbers: Array) -> int:
         return 0
     different = len(np.unique(present))
     few = OFTEN * different <= len(present) or (different <= FEW and 2 * different <= len(present))
-    return different if few else 0
+    return different if few and different > 1 else 0
