@@ -12,7 +12,8 @@ import numpy as np
 
 from shoal.arrays import Array
 from shoal.errors import DataError, OptionError
-from shoal.tables import dates, texts
+from shoal.tables import texts
+from shoal.tables.digit_dates import as_texts, of_digits
 from shoal.tables.notation import Notation, is_text, trimmed
 from shoal.tables.numerals import Numeral, plain_numbers
 from shoal.tables.values import Chosen, Codes, Computed, Numbers, Places, Rows, Values
@@ -40,7 +41,7 @@ def infer(column: Any, *, text: bool, decimal: str, name: str, thousands: str | 
         numbers = _floats(column)
         present = numbers[~np.isnan(numbers)]
         whole = bool((present == np.rint(present)).all())
-        pattern = dates.of_digits(present, name) if whole else None
+        pattern = of_digits(present, name) if whole else None
         if pattern is not None:
             return "date", f"digits read as dates of the form {pattern}"
         if pa.types.is_integer(kind):
@@ -321,20 +322,13 @@ def _dates(column: Any, writing: Notation, name: str) -> tuple[Numbers, Notation
 
 def _digit_dates(column: Any, writing: Notation, name: str) -> tuple[Numbers, Notation]:
     """Return dates that a column of numbers holds as digits, such as 19860328."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     numbers = _floats(column)
     present = numbers[~np.isnan(numbers)]
     whole = bool((present == np.rint(present)).all())
-    pattern = writing.pattern or (dates.of_digits(present, name) if whole else None)
+    pattern = writing.pattern or (of_digits(present, name) if whole else None)
     if pattern is None or not whole:
         raise _wrong_type(name, "date", column.type)
-    digits = pc.cast(pc.cast(pa.array(numbers, mask=np.isnan(numbers)), pa.int64()), pa.string())
-    # A leading zero is not kept by numbers: 1021986 is 01021986.
-    width = {"%Y%m%d": 8, "%d%m%Y": 8, "%m%d%Y": 8, "%Y%m": 6, "%y%m%d": 6, "%d%m%y": 6, "%m%d%y": 6}.get(pattern, 0)
-    words = pa.chunked_array([pc.utf8_lpad(digits, width, "0")])
-    days, writing = texts.to_dates(words, writing._replace(pattern=pattern), name)
+    days, writing = texts.to_dates(as_texts(numbers, pattern), writing._replace(pattern=pattern), name)
     return Numbers(days), writing._replace(style=frozenset())
 
 

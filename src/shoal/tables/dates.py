@@ -14,7 +14,7 @@ import numpy as np
 
 from shoal.arrays import Array
 from shoal.errors import DataError
-from shoal.tables.calendar import EARLIEST, LATEST, MICROSECONDS_A_DAY, MONTHS, calendar_days, exist, in_order
+from shoal.tables.calendar import EARLIEST, LATEST, MICROSECONDS_A_DAY, MONTHS, calendar_days, in_order
 from shoal.tables.notation import contains, different, matches, parts, unnamed
 
 ISO = "%Y-%m-%d"
@@ -30,8 +30,6 @@ _TIME = (
     r"(?P<gap>T|,? )(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d)(?P<fraction>\.\d{1,9})?)?"
     r"(?P<half> ?[AaPp][Mm])?(?P<zone> ?(?:Z|UTC|GMT|[+-]\d\d(?::?\d\d)?))?"
 )
-# With fewer different numbers of six digits, it may be chance that all are dates with years of two digits.
-_BY_CHANCE = 10
 _MIDNIGHT = r"^[T ]00:00(:00(\.0+)?)?( ?(Z|UTC|GMT|[+-]\d\d(:?\d\d)?))?$"
 
 
@@ -197,7 +195,7 @@ def _numeric(of: dict[str, Any], form: str, name: str) -> Moments | None:
         style = _style(of["a"], of["b"])
     else:
         if (first <= 2).all() and (last <= 2).all() and ((first == 2).all() or (last == 2).all()):
-            _refuse_short_years((a, b, c), mark, name)
+            refuse_short_years((a, b, c), mark, name)
         return None
     for order in orders:
         days = calendar_days(*in_order(order, a, b, c))
@@ -227,7 +225,7 @@ def ambiguous_order(name: str, mark: str) -> DataError:
     )
 
 
-def _refuse_short_years(columns: tuple[Array, Array, Array], mark: str, name: str) -> None:
+def refuse_short_years(columns: tuple[Array, Array, Array], mark: str, name: str) -> None:
     """Refuse dates whose years have two digits; other groups of digits, such as 12-34-56, are left alone."""
     orders = [order.format(mark) for order in ("%d{0}%m{0}%y", "%m{0}%d{0}%y", "%y{0}%m{0}%d")]
     fitting = [o for o in orders if calendar_days(*in_order(o.replace("%y", "%Y"), *columns), short=True) is not None]
@@ -348,64 +346,6 @@ def _with_times(found: Moments, rest: Any, name: str) -> Moments:
     small = twelve and different(of["half"])[0].strip().islower() and "%b" not in found.pattern.lower()
     style = found.style | ({"lower"} if small else set())
     return Moments("datetime", values, f"{found.pattern}{gap}{timed}", digits, suffix, style, note)
-
-
-def of_digits(digits: Array, name: str) -> str | None:
-    """Return the pattern of dates that are written as digits without marks, or None if the digits are something else.
-
-    Parameters
-    ----------
-    digits : float64[n]
-        The present whole numbers, such as 19860328 or 198603.
-    name : str
-
-    Raises
-    ------
-    DataError
-        If most are dates but not all, or if they can be read in several ways.
-    """
-    if 2 * int(((digits >= 100_000) & (digits < 1e8)).sum()) < max(1, len(digits)):
-        return None
-    numbers = np.where(np.abs(digits) < 1e9, digits, -1).astype(np.int64)
-    if 2 * int((numbers >= 1_000_000).sum()) < len(numbers):
-        return _six_digits(numbers, name)
-    last, middle, first = numbers % 10_000, numbers // 10_000 % 100, numbers // 1_000_000
-    fits = {
-        "%Y%m%d": exist(numbers // 10_000, numbers // 100 % 100, numbers % 100),
-        "%d%m%Y": exist(last, middle, first),
-        "%m%d%Y": exist(last, first, middle),
-    }
-    fitting = [pattern for pattern, fit in fits.items() if fit.all()]
-    if len(fitting) == 2 and not (first == middle).all():
-        raise ambiguous_order(name, "")
-    if not fitting:
-        _refuse_nearly_digits(max(fits.items(), key=lambda item: int(item[1].sum())), name)
-    return fitting[0] if fitting else None
-
-
-def _six_digits(numbers: Array, name: str) -> str | None:
-    """Return the pattern of months such as 198603, of more than one year; refuse dates such as 860328."""
-    year, month = numbers // 100, numbers % 100
-    fit = exist(year, month, np.ones(len(numbers), np.int64))
-    # Numbers within a single year may be any, and their means are months of that year.
-    if len(np.unique(year[fit])) > 1:
-        if fit.all():
-            return "%Y%m"
-        _refuse_nearly_digits(("%Y%m", fit), name)
-    # A few numbers of six digits may look like dates by chance.
-    if len(np.unique(numbers)) >= _BY_CHANCE:
-        _refuse_short_years((numbers // 10_000, numbers // 100 % 100, numbers % 100), "", name)
-    return None
-
-
-def _refuse_nearly_digits(best: tuple[str, Array], name: str) -> None:
-    pattern, fit = best
-    if 2 * int(fit.sum()) >= len(fit) > 0:
-        raise DataError(
-            f"The column {name!r} must hold dates of the form {pattern!r} in all rows. Got something else in "
-            f"{int((~fit).sum())} of {len(fit)}.",
-            hint=f"correct them, declare what stands for a missing value, or pass types={{{name!r}: 'integer'}}.",
-        )
 
 
 def _filled(column: Any) -> Any:

@@ -16,6 +16,7 @@ import numpy as np
 from shoal.arrays import Array
 from shoal.errors import DataError
 from shoal.tables import calendar, dates, numerals
+from shoal.tables.digit_dates import of_digits
 from shoal.tables.notation import Notation, contains, count, different, matches, trimmed, unnamed
 from shoal.tables.numerals import DECIMAL, Numeral, plain_numbers
 
@@ -78,7 +79,7 @@ def digits_pattern(texts: Any, name: str) -> str | None:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    pattern = dates.of_digits(pc.cast(texts, pa.float64()).to_numpy(zero_copy_only=False), name)
+    pattern = of_digits(pc.cast(texts, pa.float64()).to_numpy(zero_copy_only=False), name)
     # Without its zero, 1021986 may be the first or the tenth day of a month.
     whole = pattern is None or matches(texts, r"^\d{6}$" if pattern == "%Y%m" else r"^\d{8}$")
     return pattern if whole else None
