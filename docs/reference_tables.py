@@ -33,19 +33,26 @@ Every quasi-identifier has a type. It says how far apart two values are, and wha
 # from the code.
 MEANT_FOR = {
     "continuous": ("measurements, amounts", "floating-point and decimal columns; texts that are all numbers", "1"),
-    "integer": ("counts, years", "integer columns; whole numbers with gaps; texts that are all digits", "1"),
-    "ordinal": ("levels in an order", "ordered categories; columns with declared `levels`", "1"),
-    "nominal": ("names without an order", "all other texts and categories; digits with leading zeros", "one a level"),
+    "integer": ("counts, years, codes", "integer columns; few different whole numbers; texts that are all digits", "1"),
+    "ordinal": ("levels in an order", "ordered categories; SPSS measure ordinal; columns with declared `levels`", "1"),
+    "nominal": (
+        "names and codes without an order",
+        "other texts and categories; digits with leading zeros; value labels of SPSS and Stata; SPSS measure nominal",
+        "one a level",
+    ),
     "hierarchical": ("values in a tree: regions, codes", "columns with a declared hierarchy", "one an edge"),
     "boolean": ("yes or no", "boolean columns; texts that are all true or false", "1"),
-    "date": ("days", "date columns; times that are all at midnight; texts that are all dates", "1"),
-    "datetime": ("moments", "time stamps; texts of ISO 8601 with a time", "1"),
+    "date": ("days", "date columns; times that are all at midnight; texts or digits that are all dates", "1"),
+    "datetime": ("moments", "time stamps; texts that are all dates with a time", "1"),
     "place": ("points on the globe", "never: `places` names the two columns", "up to 3"),
 }
 COORDINATES = """\
 Levels that do not occur, and edges above all records or above none, take no coordinate; two levels take one. Where
 values are missing there is one more. `coordinates` sets a limit for nominal and hierarchical attributes.
 """
+DEFAULTS = """\
+The default comes first; for whole numbers of which few are different and whose type is inferred, it is the median. The
+two recodings publish what stands in the last column."""
 
 
 def types_page() -> str:
@@ -58,7 +65,7 @@ def types_page() -> str:
     parts += ["| Type | Squared distance of two values *a* and *b*, before scaling |", "|---|---|"]
     parts += [f"| {names} | {words} |" for names, words in _distances()]
     parts += ["", _after_the_table(), "", "## What a group publishes { #representatives }", ""]
-    parts += ["The default comes first. The two recodings publish what stands in the last column.", ""]
+    parts += [DEFAULTS, ""]
     parts += ["| Type | `representatives` | Recodings |", "|---|---|---|"]
     for kind in KINDS:
         choices = ", ".join(f"`{how}`" for how in REPRESENTATIVES[kind])

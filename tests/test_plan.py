@@ -33,6 +33,7 @@ EVERYTHING = {
     "digits": {"age": 1},
     "outward": {"age": 5, "born": "year"},
     "formats": {"born": "%d/%m/%Y"},
+    "thousands": ",",
     "coordinates": 8,
     "missing": "drop",
     "missing_values": {"age": [-999, "NA"]},
@@ -204,6 +205,21 @@ def test_sdcmicro_names_add_to_ours_or_are_refused():
     for ours, theirs in (("k", "aggr"), ("weight", "weightVar"), ("unit", "hhId")):
         said = message(**{ours: 3 if ours == "k" else "a", theirs: 4 if ours == "k" else "b"})
         assert said == f"A plan must set {ours!r} once. Got {theirs!r} as well, sdcMicro's name for it."
+
+
+# --- columns of one type ---
+
+
+def test_lists_of_columns_of_one_type():
+    plan = Plan.of(nominal=["a", "b"], ordinal="c", types={"d": "date", "a": "nominal"}, continuous=None)
+    assert plan.types == {"d": "date", "a": "nominal", "b": "nominal", "c": "ordinal"}
+    assert "nominal" not in plan.job()
+    said = "The 'ordinal' of a plan must list names of columns that have no other type."
+    assert message(nominal="a", ordinal=["a"]) == said
+    assert message(ordinal="a", types={"a": "date"}) == said
+    assert message(ordinal=[1]) == said
+    assert message(ordinal=1) == "The 'ordinal' of a plan must be names of columns. Got int."
+    assert "The 'types' of a plan" in message(ordinal="a", types="date")
 
 
 # --- models of privacy ---

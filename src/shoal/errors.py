@@ -6,7 +6,8 @@ hold, what was found instead, and a hint. They contain positions, counts and nam
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from difflib import get_close_matches
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "DisclosureError",
     "DisclosureWarning",
     "OptionError",
+    "SeveralErrors",
     "ShoalError",
     "TooLargeError",
     "UnknownMethodError",
@@ -43,6 +45,46 @@ class DataError(ShoalError):
 
 class OptionError(ShoalError):
     """An option is unknown, out of range, or belongs to another method."""
+
+
+class SeveralErrors(DataError, OptionError):
+    """Several problems of one table, listed together so that they can be solved together.
+
+    Attributes
+    ----------
+    problems : tuple of ShoalError
+        Each with its own hint.
+    """
+
+    def __init__(self, problems: Sequence[ShoalError]) -> None:
+        self.problems = tuple(problems)
+        listed = "".join(f"\n{at}. {problem}" for at, problem in enumerate(self.problems, 1))
+        super().__init__(f"{len(self.problems)} problems must be solved before the table can be released:{listed}")
+
+
+class Problems:
+    """Collects the problems of a table, to raise all of them at once."""
+
+    def __init__(self) -> None:
+        self._found: list[ShoalError] = []
+
+    @contextmanager
+    def collected(self) -> Iterator[None]:
+        """Keep an error of this context for later."""
+        try:
+            yield
+        except SeveralErrors as several:
+            self._found += several.problems
+        except (DataError, OptionError) as error:
+            self._found.append(error)
+
+    def refuse(self) -> None:
+        """Raise what was collected: one error as it is, several as one that lists them."""
+        found = list({str(error): error for error in self._found}.values())
+        if len(found) == 1:
+            raise found[0]
+        if found:
+            raise SeveralErrors(found)
 
 
 class UnknownMethodError(OptionError):

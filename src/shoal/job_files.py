@@ -15,7 +15,7 @@ from typing import Any
 from shoal.errors import DataError, OptionError, near_names
 from shoal.options.option import Option
 from shoal.options.table import PLAN, READING, WRITING
-from shoal.plan import SDCMICRO, Plan, yaml_of
+from shoal.plan import OF_ONE_TYPE, SDCMICRO, Plan, yaml_of
 
 # Keys of a job file besides those of the plan.
 JOB_KEYS = ("input", "output", "report", "certificate", "record")
@@ -36,7 +36,7 @@ def read_job(path: str | Path) -> tuple[Plan, dict[str, Any]]:
     content = _parsed(path)
     if not isinstance(content, dict) or not all(isinstance(key, str) for key in content):
         raise DataError(f"A job file must contain keys with values. Got something else in {path.name}.")
-    known = (*JOB_KEYS, *ACCESS_KEYS, *Plan.model_fields, *SDCMICRO)
+    known = (*JOB_KEYS, *ACCESS_KEYS, *Plan.model_fields, *SDCMICRO, *OF_ONE_TYPE)
     for at, key in enumerate(content, 1):
         if key not in known:
             hint = near_names(key, known, "the keys are those of shoal.Plan, and those for files.")

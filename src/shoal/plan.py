@@ -27,6 +27,8 @@ FORMS: tuple[str, ...] = get_args(Form)
 PERIODS = ("month", "year")
 CELLS = ("value", "*", *PERIODS)
 
+# Names of lists of columns, in place of entries of `types`.
+OF_ONE_TYPE = ("nominal", "ordinal", "continuous")
 # sdcMicro's names, and the fields that they set.
 SDCMICRO = {
     "keyVars": "quasi_identifiers",
@@ -102,6 +104,9 @@ class Plan(BaseModel):
         "year") instead of values of members: ``[30, 45)`` with the step 5.
     formats : {name: pattern}
         Formats of dates in text, such as ``"%d/%m/%Y"``.
+    thousands : str or None
+        The mark between thousands of numbers in text, such as ``","`` in 1,234. None: recognised if it cannot be
+        anything else.
     coordinates : int
         Largest number of coordinates of a nominal or hierarchical attribute. An attribute that needs more, such as
         thousands of postcodes, is projected onto this number of directions, always the same ones. Its distances are
@@ -171,6 +176,7 @@ class Plan(BaseModel):
     digits: dict[str, int] = {}
     outward: dict[str, int | float | str] = {}
     formats: dict[str, str] = {}
+    thousands: Literal[",", ".", " ", "'", "\u2019", "\u00a0", "\u202f", "\u2009"] | None = None
     coordinates: int = Field(128, ge=1)
     missing: Literal["value", "error", "drop"] = "value"
     missing_values: tuple[Marker, ...] | dict[str, tuple[Marker, ...]] = ()
@@ -314,6 +320,8 @@ class Plan(BaseModel):
     def of(cls, **fields: Any) -> Plan:
         """Return the plan with these fields, which may have sdcMicro's names.
 
+        ``nominal=[..]``, ``ordinal=[..]`` and ``continuous=[..]`` list columns of these types.
+
         Raises
         ------
         OptionError
@@ -332,12 +340,12 @@ class Plan(BaseModel):
     @classmethod
     def _checked(cls, fields: dict[str, Any], *, quoting: bool) -> Plan:
         for name in fields:
-            if name not in cls.model_fields and name not in SDCMICRO:
+            if name not in (*cls.model_fields, *SDCMICRO, *OF_ONE_TYPE):
                 raise OptionError(
                     f"A plan has no field {name!r}.", hint=near_names(name, cls.model_fields, "see shoal.Plan.")
                 )
         try:
-            return cls.model_validate(_with_our_names(fields))
+            return cls.model_validate(with_our_names(fields))
         except ValidationError as error:
             raise OptionError(*_message_and_hint(error, quoting)) from None
         except RecursionError:
@@ -373,9 +381,17 @@ def yaml_of(values: Mapping[str, Any]) -> str:
     return text
 
 
-def _with_our_names(fields: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields with sdcMicro's names replaced."""
-    renamed = {name: value for name, value in fields.items() if name not in SDCMICRO}
+def with_our_names(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields with sdcMicro's names replaced, and lists of columns of a type as types."""
+    renamed = {name: value for name, value in fields.items() if name not in SDCMICRO and name not in OF_ONE_TYPE}
+    for kind in OF_ONE_TYPE:
+        types = renamed.get("types") or {}
+        if not isinstance(types, dict):
+            break  # refused when it is validated
+        for name in _listed(fields.get(kind) or (), kind):
+            if not isinstance(name, str) or types.get(name, kind) != kind:
+                raise OptionError(f"The {kind!r} of a plan must list names of columns that have no other type.")
+            types = renamed["types"] = {**types, name: kind}
     for name, ours in SDCMICRO.items():
         if name not in fields or fields[name] is None:
             continue

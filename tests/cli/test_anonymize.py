@@ -286,3 +286,32 @@ def test_it_fits_a_narrow_terminal(people, run, monkeypatch, width):
     assert max(len(line) for line in said.output.splitlines()) <= width
     assert "quasi-identifier" in said.stdout  # not broken within words
     assert "hierarchical" in said.stdout
+
+
+def test_types_are_said_in_lists_and_the_schema_says_why(people, run):
+    lines = ["region,born,wage"]
+    lines += [f"{(10, 20, 70)[i % 3]},{1950 + i % 40}{1 + i % 12:02d}28,{i}.5" for i in range(60)]
+    (people / "codes.csv").write_text("\n".join(lines) + "\n")
+    said = run("anonymize", "codes.csv", "-k", 3, "-o", "out.csv", "--method", "mdav")
+    assert "region: 3 different whole numbers: published as they occur (median)" in flat(said)
+    table = shoal.io.read(people / "out.csv").table
+    assert set(table["region"].to_pylist()) <= {"10", "20", "70"}
+    assert all(re.fullmatch(r"19\d\d(0[1-9]|1[0-2])[0-3]\d", text) for text in table["born"].to_pylist())
+    said = run("anonymize", "codes.csv", "-k", 3, "--dry-run", "--nominal", "region,wage")
+    assert said.stdout.count("nominal") == 2
+    assert "nominal*" not in said.stdout
+
+
+def test_all_problems_are_listed_at_once(people, run):
+    lines = ["who,paid,seen,score"]
+    lines += [f'P{i}x,"{1 + i},{100 + i}",{1 + i % 28:02d}/11/86,{("1", "n/a", "-", "2")[i % 4]}' for i in range(30)]
+    (people / "raw.csv").write_text("\n".join(lines) + "\n")
+    said = flat(run("anonymize", "raw.csv", "-k", 3, "--dry-run", code=2))
+    assert "4 problems must be solved" in said
+    for option in ("--id 'who'", "--thousands ,", "--format 'seen=%d/%m/%y'", "--na '-' --na 'n/a'"):
+        assert option in said
+    words = ("--id", "who", "--thousands", ",", "--format", "seen=%d/%m/%y", "--na", "-", "--na", "n/a")
+    run("anonymize", "raw.csv", "-k", 3, *words, "-o", "out.csv", "--method", "mdav")
+    rows = shoal.io.read(people / "out.csv").table
+    assert all(re.fullmatch(r"\d{1,2},\d{3}", text) for text in rows["paid"].to_pylist())
+    assert all(re.fullmatch(r"\d\d/11/86", text) for text in rows["seen"].to_pylist())

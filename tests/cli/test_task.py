@@ -36,3 +36,10 @@ def test_options_override_the_job_file(tmp_path):
 
     assert reading_of(given(decimal=","), files) == {"delimiter": ";", "decimal": ","}
     assert reading_of(given(source="other.csv", decimal=","), files) == {"decimal": ","}
+
+
+def test_lists_of_columns_of_a_type_override_the_job_file_and_stand_in_it(tmp_path):
+    path = tmp_path / "job.yaml"
+    path.write_text(JOB + "nominal: [illness]\n")
+    found, _ = plan_of(given(job=str(path), ordinal=["zip"], continuous=["age"]))
+    assert found.types == {"zip": "ordinal", "illness": "nominal", "age": "continuous"}

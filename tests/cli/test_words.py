@@ -10,6 +10,11 @@ from shoal.cli.words import in_words_of_the_command_line
     [
         ("The 'types' of a plan, at 'a', must be x.", "The option --type, at 'a', must be x."),
         ("declare it: missing_values=['NA'].", "declare it: --na 'NA'."),
+        ("declare them: missing_values=['-', 'n/a'].", "declare them: --na '-' --na 'n/a'."),
+        (
+            "pass thousands=','; if before decimals, decimal=',' (--decimal ,).",
+            "pass --thousands ,; if before decimals, --decimal ,.",
+        ),
         ("or pass types={'a b': 'nominal'}.", "or pass --type 'a b=nominal'."),
         ("pass levels={'a': [lowest, .., highest]}.", "pass --levels 'a=lowest,..,highest'."),
         ("state it with formats={'a': '%d/%m/%Y'}.", "state it with --format 'a=%d/%m/%Y'."),

@@ -312,3 +312,11 @@ def test_numbers_are_written_with_the_decimal_mark_of_the_file(folder):
 def test_impossible_options_are_refused(folder, option):
     with pytest.raises(OptionError, match=next(iter(option))):
         read(put(folder, "a,b\n1,2\n"), **option)
+
+
+def test_dates_have_no_time_of_day_and_moments_no_digits_that_none_of_them_has(folder):
+    days = pa.array([0, 86_400_000_000, None], pa.timestamp("us"))
+    moments = pa.array([0, 1_000_000_000, None], pa.timestamp("ns"))
+    write(pa.table({"day": days, "moment": moments}), folder / "days.csv", force=True)
+    lines = ["day,moment", "1970-01-01,1970-01-01 00:00:00", "1970-01-02,1970-01-01 00:00:01", ","]
+    assert (folder / "days.csv").read_text().splitlines() == lines

@@ -16,7 +16,7 @@ from shoal.errors import OptionError
 from shoal.options.option import Given, Option, arguments_of, flags_of
 from shoal.options.table import JOB_FILE_ONLY, PLAN, READING, VALUES, WRITING
 from shoal.options.values import NUMBER
-from shoal.plan import Plan
+from shoal.plan import OF_ONE_TYPE, Plan
 from shoal.release.record import command_line
 
 
@@ -88,11 +88,19 @@ def test_what_cannot_be_understood_is_refused(said, words):
         plan(**said)
 
 
+def test_several_columns_at_once():
+    assert plan(type=["a,b=nominal", "c=date"]).types == {"a": "nominal", "b": "nominal", "c": "date"}
+    assert plan(type=['"last, first",b=nominal']).types == {"last, first": "nominal", "b": "nominal"}
+    assert plan(nominal=["a,b"], ordinal=["c"]).types == {"a": "nominal", "b": "nominal", "c": "ordinal"}
+    assert plan(digits=["a,b=0"]).digits == {"a": 0, "b": 0}
+    assert arguments_of({"types": {"last, first": "nominal"}}, PLAN) == ["--type", '"last, first"=nominal']
+
+
 def test_every_field_of_the_plan_has_one_row_or_is_left_to_job_files():
     fields = [option.field for option in PLAN]
     assert len(set(fields)) == len(fields)
     assert not set(fields) & set(JOB_FILE_ONLY)
-    assert {*fields, *JOB_FILE_ONLY} == set(Plan.model_fields)
+    assert {*fields, *JOB_FILE_ONLY} == {*Plan.model_fields, *OF_ONE_TYPE}
     assert all(option.part == "plan" for option in PLAN)
 
 

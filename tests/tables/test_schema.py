@@ -10,8 +10,9 @@ import pyarrow as pa
 import pytest
 
 from shoal import Hierarchy, Plan
-from shoal.errors import DataError, OptionError
+from shoal.errors import DataError, OptionError, SeveralErrors
 from shoal.job_files import read_job
+from shoal.release.preparation import prepare
 from shoal.tables.frames import to_arrow
 from shoal.tables.identifiers import refuse_identifiers
 from shoal.tables.representatives import REPRESENTATIVES
@@ -423,3 +424,49 @@ def test_numbers_of_rows_are_told_from_numbers_that_happen_to_follow_each_other(
     assert refused(range(40))
     assert not refused(range(20, 60))
     assert refused(range(5000, 6000))
+
+
+# --- all problems at once ---
+
+
+def test_all_problems_of_a_table_are_listed_at_once():
+    rows = 30
+    table = pa.table(
+        {
+            "who": [f"P{i}x" for i in range(rows)],
+            "mail": [f"{i}@example.org" for i in range(rows)],
+            "age": ["17", "18", "19", "n/a", "SECRET"] * 6,
+            "born": ["03/04/1986", "05/06/1990", "07/08/1991"] * 10,
+            "size": ["s", "m", "l"] * 10,
+            "ok": ["1", "2", "3"] * 10,
+        }
+    )
+    with pytest.raises(SeveralErrors) as caught:
+        prepare(table, Plan.of(k=3, types={"size": "ordinal"}), text=True)
+    error = caught.value
+    assert isinstance(error, DataError)
+    assert isinstance(error, OptionError)
+    told = ("'who' looks like", "'mail' looks like", "'age' must hold numbers", "'born' must have", "'size'")
+    assert len(error.problems) == len(told)
+    for at, (problem, words) in enumerate(zip(error.problems, told, strict=True), 1):
+        assert words in str(problem)
+        assert problem.hint
+        assert f"\n{at}. {problem}" in str(error)
+    assert str(error).startswith("5 problems must be solved before the table can be released:")
+    assert "SECRET" not in str(error)
+
+
+def test_one_problem_is_told_as_it_is():
+    with pytest.raises(DataError) as caught:
+        prepare(pa.table({"a": ["1", "2", "x"] * 3, "b": ["1", "2", "3"] * 3}), Plan.of(k=2), text=True)
+    assert not isinstance(caught.value, SeveralErrors)
+
+
+def test_all_unknown_names_are_listed_at_once():
+    with pytest.raises(SeveralErrors) as caught:
+        roles(["age", "sex"], Plan.of(quasi_identifiers=["agee"], identifiers=["nmae"], types={"sx": "nominal"}))
+    assert [str(problem).partition("Got ")[2][:6] for problem in caught.value.problems] == [
+        "'agee'",
+        "'nmae'",
+        "'sx'. ",
+    ]

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 def plan_of(given: Given) -> tuple[Plan, dict[str, str]]:
     """Return the plan of a job file, overridden by options, and the keys of the job file for files."""
     from shoal.job_files import override, read_job
-    from shoal.plan import Plan
+    from shoal.plan import Plan, with_our_names
 
-    fields = given.of("plan")
+    fields = with_our_names(given.of("plan"))
     files: dict[str, str] = {}
     if given["job"] is not None:
         plan, files = read_job(given["job"])

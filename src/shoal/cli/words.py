@@ -29,6 +29,8 @@ _RULES: tuple[tuple[str, str], ...] = (
 
 def in_words_of_the_command_line(message: str) -> str:
     """Return a message of the library with options of the command line in place of Python keywords."""
+    message = re.sub(r"missing_values=\[('[^']*'(?:, '[^']*')+)\]", _repeated, message)
+    message = re.sub(r"decimal='(.)' \((--decimal .)\)", r"\2", message)
     for pattern, words in _RULES:
         message = re.sub(pattern, words, message)
     message = re.sub(r"<(\w+)>", lambda found: FLAGS.get(found[1], found[0]), message)
@@ -58,3 +60,8 @@ def shown(text: str) -> str:
 def shown_lines(text: str) -> str:
     """Return a text of several lines that is safe to print."""
     return "\n".join(map(shown, text.split("\n")))
+
+
+def _repeated(found: re.Match[str]) -> str:
+    """Return an option that is given once for each marker."""
+    return " ".join(f"{FLAGS['missing_values']} {marker}" for marker in re.findall(r"'[^']*'", found[1]))

@@ -16,6 +16,7 @@ from shoal.errors import DataError, ShoalError
 from shoal.io import formulas
 from shoal.io.csv_dialect import DELIMITERS
 from shoal.io.source import Dialect, Expected, Writing
+from shoal.io.typed import at_midnight
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -70,12 +71,16 @@ def _text(column: Any, name: str, decimal: str) -> Any:
             f"A column must hold single values to be written as CSV. Got the column {name!r} of type {kind}.",
             "leave it out, or write Parquet.",
         )
+    if at_midnight(column):
+        column = column.cast(pa.date32())
     try:
         text = column.cast(pa.string())
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         raise DataError(
             f"A column must have a type that CSV can hold. Got the column {name!r} of type {kind}."
         ) from None
+    if pa.types.is_timestamp(kind) and pc.all(pc.match_substring_regex(text, r"\.0+Z?$")).as_py():
+        text = pc.replace_substring_regex(text, r"\.0+(Z?)$", r"\1")  # digits that the type has, but no value
     if decimal != "." and (pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
         text = pc.replace_substring(text, ".", decimal)
     return text

@@ -18,7 +18,7 @@ from shoal.io.files import sha256_of
 from shoal.io.formats import needed
 from shoal.io.headers import check_names, positional, refuse_record
 from shoal.io.source import Expected, Reading, Source, Writing
-from shoal.io.typed import Apart, column, numbered, plain
+from shoal.io.typed import Apart, at_midnight, column, numbered, plain
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -282,6 +282,8 @@ def _fitted(values: Any, name: str, notes: list[str]) -> Any:
         return _sixteen_digits(values.cast(pa.float64()), name, notes)
     elif pa.types.is_floating(kind):
         return _sixteen_digits(values.cast(pa.float64()), name, notes)
+    elif at_midnight(values):
+        return values.cast(pa.date32())
     elif pa.types.is_timestamp(kind):
         if kind.tz is not None:
             notes.append(f"column {name!r}: moments are in UTC; the time zone is lost")

@@ -13,12 +13,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from shoal.tables.labels import KEY, parsed
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["KEY", "field_labels", "kept_labels", "labelled"]
-
-KEY = b"shoal"
 
 
 def labelled(field: pa.Field, labels: dict[str, Any]) -> pa.Field:
@@ -31,9 +31,9 @@ def labelled(field: pa.Field, labels: dict[str, Any]) -> pa.Field:
 
 def field_labels(table: pa.Table, name: str, like: pa.Schema | None) -> dict[str, Any]:
     """Return the labels of a column, its own or those of the column of that name in `like`, as far as they apply."""
-    own = _parsed(table.schema.field(name).metadata)
+    own = parsed(table.schema.field(name).metadata)
     if not own and like is not None and name in like.names:
-        own = _parsed(like.field(name).metadata)
+        own = parsed(like.field(name).metadata)
     return _applying(own, table.column(name))
 
 
@@ -95,11 +95,3 @@ def _values(column: Any) -> set[Any]:
         return set(pc.unique(column).to_pylist())
     except (pa.ArrowNotImplementedError, TypeError):
         return set()
-
-
-def _parsed(metadata: dict[bytes, bytes] | None) -> dict[str, Any]:
-    try:
-        labels = json.loads((metadata or {}).get(KEY, b"{}"))
-    except ValueError:  # another program's key of that name
-        return {}
-    return labels if isinstance(labels, dict) else {}

@@ -11,7 +11,7 @@ from shoal.errors import DataError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Apart", "column", "finer", "microseconds", "numbered", "plain"]
+__all__ = ["Apart", "at_midnight", "column", "finer", "microseconds", "numbered", "plain"]
 
 Apart = dict[str, Any]
 """Numbers (pyarrow.Array) that tell values of a column apart which were read as one; see `shoal.io.Source`."""
@@ -51,6 +51,18 @@ def column(values: Sequence[Any], name: str, notes: list[str], apart: Apart) -> 
         raise DataError(f"The values of the column {name!r} must be of one kind. Got bytes among other values.")
     notes.append(f"column {name!r}: values of several kinds, read as text")
     return pa.array([None if value is None else _written(value) for value in values], pa.string())
+
+
+def at_midnight(values: Any) -> bool:
+    """Return whether a column holds moments without a time zone that are all at midnight: dates."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = values.type
+    if not pa.types.is_timestamp(kind) or kind.tz is not None or values.null_count == len(values):
+        return False
+    days = pc.cast(pc.cast(values, pa.date32(), safe=False), kind, safe=False)
+    return bool(pc.all(pc.equal(days, values)).as_py())
 
 
 def numbered(keys: Iterable[Hashable]) -> pa.Array:

@@ -1,6 +1,7 @@
 """The table of options that describe the plan, the input and the output.
 
-A field of :class:`shoal.Plan` has a row here, or is listed in `JOB_FILE_ONLY`. The help lists them in this order.
+A field of :class:`shoal.Plan` has a row here, or is listed in `JOB_FILE_ONLY`; rows of one type (``--nominal``) set
+entries of its `types`. The help lists them in this order.
 """
 
 from __future__ import annotations
@@ -78,8 +79,12 @@ PLAN: tuple[Option, ...] = (
     _field("places", "--place", PLACES, "LAT,LON", "Two columns that form one place.", panel=ROLES),
     _value(
         *("types", "--type", pairs(str, "a type"), "COL=TYPE"),
-        "Type of a column: continuous, integer, ordinal, nominal, hierarchical, boolean, date, datetime.",
+        "Type of columns: continuous, integer, ordinal, nominal, hierarchical, boolean, date, datetime. "
+        "Several: [cyan]a,b=nominal[/cyan].",
     ),
+    _value("nominal", "--nominal", NAMES, "COL", "Columns of names or codes without an order: --type COL=nominal."),
+    _value("ordinal", "--ordinal", NAMES, "COL", "Columns of numbers that are levels in an order: --type COL=ordinal."),
+    _value("continuous", "--continuous", NAMES, "COL", "Columns of numbers to be averaged: --type COL=continuous."),
     _value(
         *("levels", "--levels", pairs(split, "the levels, lowest first"), "COL=A,B,.."),
         "Values of an ordinal column, lowest first.",
@@ -106,6 +111,10 @@ PLAN: tuple[Option, ...] = (
     _value(
         *("formats", "--format", pairs(str, "a pattern such as %d/%m/%Y"), "COL=%d/%m/%Y"),
         "Format of the dates of a column.",
+    ),
+    _value(
+        *("thousands", "--thousands", TEXT, "C"),
+        "Mark between thousands of numbers in text, such as [cyan],[/cyan] in 1,234. Default: recognised if clear.",
     ),
     _value(
         *("missing", "--missing", TEXT, "RULE"),

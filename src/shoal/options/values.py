@@ -61,7 +61,7 @@ def quoted(name: str) -> str:
 
 
 def pairs(convert: Callable[[str], Any], what: str, *, owner: str = "COLUMN", written: bool = True) -> Form:
-    """Return the form of a mapping: COLUMN=VALUE, repeated.
+    """Return the form of a mapping: COLUMN=VALUE or A,B=VALUE, repeated.
 
     Parameters
     ----------
@@ -76,7 +76,8 @@ def pairs(convert: Callable[[str], Any], what: str, *, owner: str = "COLUMN", wr
     """
 
     def parse(texts: Sequence[str], flag: str) -> dict[str, Any]:
-        return dict(_pair(text, flag, convert, what, owner) for text in texts)
+        given = (_pair(text, flag, convert, what, owner) for text in texts)
+        return {name: value for listed, value in given for name in (split(listed) if written else [listed])}
 
     return Form(many=True, parse=parse, texts=_texts_of_pairs if written else _job_file_only)
 
@@ -94,7 +95,7 @@ def _pair(text: str, flag: str, convert: Callable[[str], Any], what: str, owner:
 def _texts_of_pairs(mapping: Mapping[str, Any]) -> list[str] | None:
     if any(isinstance(value, dict | list) for value in mapping.values()):
         return None
-    return [f"{name}={value}" for name, value in mapping.items()]
+    return [f"{quoted(name)}={value}" for name, value in mapping.items()]
 
 
 def scalar(text: str) -> int | float | str:

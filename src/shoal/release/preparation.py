@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from shoal.arrays import Array
-from shoal.errors import DataError, OptionError
+from shoal.errors import DataError, OptionError, Problems
 from shoal.partitioning.run import resolve
 from shoal.plan import Plan
 from shoal.privacy.classes import codes_of
@@ -28,7 +28,7 @@ from shoal.tables import columns as _columns
 from shoal.tables import frames, schema
 from shoal.tables.apart import refuse_apart
 from shoal.tables.identifiers import refuse_identifiers
-from shoal.tables.texts import Notation
+from shoal.tables.notation import Notation
 from shoal.tables.values import Codes, Numbers, Places, Values
 
 
@@ -162,8 +162,15 @@ def prepare(native: Any, plan: Plan, *, text: bool = False, decimal: str = ".", 
         needed = [c.name for c in columns if c.inferred or c.role not in unread or c.name in demanded]
         table = frames.to_arrow(native, "anonymize", needed)
         refuse_apart(native, plan.stratum)
-        refuse_identifiers(table, columns, text=text, decimal=decimal)
-        reads = schema.read(table, columns, plan, text=text, decimal=decimal)
+        problems = Problems()
+        with problems.collected():
+            refuse_identifiers(table, columns, text=text, decimal=decimal)
+        reads: list[schema.Read] = []
+        with problems.collected():
+            reads = schema.read(table, columns, plan, text=text, decimal=decimal)
+        with problems.collected():
+            _weights(table, plan, decimal)
+        problems.refuse()
     n_in = table.num_rows
     missing = {read.attribute.name: int(read.values.missing.sum()) for read in reads}
     keep, dropped = _kept_rows(reads, missing, plan)

@@ -12,10 +12,11 @@ from shoal.release.groups.blocks import Block
 from shoal.release.groups.cells import Cells
 from shoal.release.report.evidence import Measured
 from shoal.tables import columns as _columns
+from shoal.tables.notation import Notation
 from shoal.tables.outward import outward_texts
 from shoal.tables.representatives import represent
 from shoal.tables.schema import Read
-from shoal.tables.texts import Notation, writer
+from shoal.tables.texts import writer
 from shoal.tables.values import Chosen, Codes, Computed, GroupedRows, Numbers, Places, Texts, Values, grouped
 
 
@@ -72,9 +73,7 @@ def _rounded(chosen: Computed, column: Any, kind: str, writing: Notation, name: 
     """Return float64[m]: the numbers that groups publish, as they are read from the published column."""
     groups = np.arange(len(chosen.numbers))
     of_groups = _columns.encode(chosen, groups, column, kind, writing)
-    values, _ = _columns.decode(
-        of_groups, kind, text=writing.text, decimal=writing.decimal, pattern=writing.pattern, name=name
-    )
+    values = _columns.decode_again(of_groups, kind, writing, name)
     return values.values if isinstance(values, Numbers) else chosen.numbers
 
 

@@ -13,35 +13,40 @@ import numpy as np
 from shoal.arrays import Array
 from shoal.errors import DataError, OptionError
 from shoal.tables import texts
-from shoal.tables.texts import Notation
+from shoal.tables.digit_dates import as_texts, of_digits
+from shoal.tables.notation import Notation, is_text, trimmed
+from shoal.tables.numerals import Numeral, plain_numbers
 from shoal.tables.values import Chosen, Codes, Computed, Numbers, Places, Rows, Values
 
 # Double precision cannot distinguish larger integers, and larger numbers overflow when squared.
 LARGEST_INTEGER = 2**53
 LARGEST = 1e150
-MOST_DIGITS = 6
+MOST_DIGITS = 12
 # The units of time stamps that are longer than a microsecond.
 MICROSECONDS = {"s": 1_000_000, "ms": 1_000}
 
 
-def infer(column: Any, *, text: bool, decimal: str, name: str) -> tuple[str, str]:
+def infer(column: Any, *, text: bool, decimal: str, name: str, thousands: str | None = None) -> tuple[str, str]:
     """Return the kind of a column, and a note that explains a kind which may surprise."""
     import pyarrow as pa
 
     kind = column.type
     if pa.types.is_dictionary(kind):
         return ("ordinal", "ordered categories") if kind.ordered else ("nominal", "")
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        return texts.infer(column, decimal, name) if text else ("nominal", "")
+    if is_text(kind):
+        return texts.infer(column, decimal, name, thousands) if text else ("nominal", "")
     if pa.types.is_boolean(kind):
         return "boolean", ""
-    if pa.types.is_integer(kind):
-        return "integer", ""
-    if pa.types.is_floating(kind):
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind):
         numbers = _floats(column)
         present = numbers[~np.isnan(numbers)]
-        whole = len(present) < len(numbers) and bool((present == np.rint(present)).all())
-        return ("integer", "whole numbers, with gaps") if whole else ("continuous", "")
+        whole = bool((present == np.rint(present)).all())
+        pattern = of_digits(present, name) if whole else None
+        if pattern is not None:
+            return "date", f"digits read as dates of the form {pattern}"
+        if pa.types.is_integer(kind):
+            return "integer", ""
+        return ("integer", "whole numbers, with gaps") if whole and len(present) < len(numbers) else ("continuous", "")
     if pa.types.is_decimal(kind):
         return "continuous", ""
     if pa.types.is_date(kind):
@@ -76,6 +81,7 @@ def decode(
     pattern: str = "",
     levels: Sequence[Any] = (),
     name: str = "",
+    thousands: str | None = None,
 ) -> tuple[Values, Notation]:
     """Return the values of a column, and how it writes them.
 
@@ -93,11 +99,12 @@ def decode(
         The levels of an ordinal attribute, lowest first.
     name : str
         For messages.
+    thousands : str or None
+        The mark between thousands in text, if it is declared.
     """
     import pyarrow as pa
 
-    is_text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
-    writing = Notation(column.type, text and is_text, decimal, digits, pattern)
+    writing = Notation(column.type, text and is_text(column.type), decimal, digits, pattern)
     if kind in ("nominal", "ordinal", "hierarchical", "boolean"):
         return _codes(column, kind, levels, name), writing
     if pa.types.is_null(column.type):
@@ -106,19 +113,32 @@ def decode(
         return _dates(column, writing, name)
     if kind == "datetime":
         return _times(column, writing, name)
-    return decode_numbers(column, writing, kind, name)
+    return decode_numbers(column, writing, kind, name, thousands)
 
 
-def decode_numbers(column: Any, writing: Notation, kind: str, name: str) -> tuple[Numbers, Notation]:
+def decode_again(column: Any, kind: str, writing: Notation, name: str) -> Values:
+    """Return the values of a column that was written in a known notation."""
+    if is_text(column.type) and writing.text:
+        dated = kind in ("date", "datetime")
+        numeral = Numeral("" if dated else writing.thousands, "" if dated else writing.prefix, writing.suffix)
+        column = plain_numbers(column, "." if dated else writing.decimal, numeral)
+    return decode(column, kind, text=writing.text, pattern=writing.pattern, name=name)[0]
+
+
+def decode_numbers(
+    column: Any, writing: Notation, kind: str, name: str, thousands: str | None = None
+) -> tuple[Numbers, Notation]:
     """Return the numbers of a continuous or integer column, and how it writes them."""
     import pyarrow as pa
     import pyarrow.types as pt
 
     digits = writing.digits
-    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-        numbers, places = texts.to_numbers(column, writing.decimal, name)
+    if is_text(column.type):
+        numbers, places, numeral, style = texts.to_numbers(column, writing.decimal, name, thousands)
         digits = places if digits is None else digits
-        writing = writing._replace(text=True)
+        style |= {"inner"} if numeral.inner else set()
+        writing = writing._replace(text=True, style=style, thousands=numeral.thousands)
+        writing = writing._replace(prefix=numeral.prefix, suffix=numeral.suffix)
     elif any(test(column.type) for test in (pt.is_integer, pt.is_floating, pt.is_decimal, pt.is_null)):
         numbers = _floats(column)
     else:
@@ -127,8 +147,10 @@ def decode_numbers(column: Any, writing: Notation, kind: str, name: str) -> tupl
     if pa.types.is_decimal(column.type):
         digits = column.type.scale if digits is None else min(digits, column.type.scale)
     elif digits is None and kind == "continuous" and not writing.text:
-        digits = _decimal_places(numbers)
-    return Numbers(numbers), writing._replace(digits=0 if kind == "integer" else digits)
+        digits = _decimal_places(numbers, single=pa.types.is_float32(column.type))
+    if kind == "integer" and not writing.text:
+        digits = 0
+    return Numbers(numbers), writing._replace(digits=digits)
 
 
 def typed(column: Any, decimal: str, name: str) -> Any:
@@ -139,12 +161,14 @@ def typed(column: Any, decimal: str, name: str) -> Any:
     try:
         kind = texts.infer(column, decimal, name)[0]
         if kind == "boolean":
-            return pc.equal(pc.utf8_lower(texts.trimmed(column)), "true")
+            return pc.equal(pc.utf8_lower(trimmed(column)), "true")
         if kind == "nominal":
             return column
         values, writing = decode(column, kind, text=True, decimal=decimal, name=name)
     except DataError:
         return column
+    if writing.prefix or (writing.suffix and kind != "date"):
+        return column  # a number would lose its currency, and a moment its time zone
     types = {
         "integer": pa.int64(),
         "continuous": pa.float64(),
@@ -176,11 +200,16 @@ def _floats(column: Any) -> Array:
     return np.array(pc.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False), np.float64)
 
 
-def _decimal_places(numbers: Array) -> int | None:
-    """Return how many decimal places numbers have, or None if more than `MOST_DIGITS`."""
+def _decimal_places(numbers: Array, *, single: bool) -> int | None:
+    """Return how many decimal places numbers, of `single` precision or not, have; None if more than `MOST_DIGITS`."""
     present = numbers[np.isfinite(numbers)]
+
+    def are_rounded(some: Array, digits: int) -> bool:
+        rounded = np.round(some.astype(np.float32).astype(str).astype(np.float64) if single else some, digits)
+        return bool((rounded.astype(np.float32) == some if single else rounded == some).all())
+
     for digits in range(MOST_DIGITS + 1):
-        if (np.round(present[:1000], digits) == present[:1000]).all() and (np.round(present, digits) == present).all():
+        if are_rounded(present[:1000], digits) and are_rounded(present, digits):
             return digits
     return None
 
@@ -280,17 +309,27 @@ def _dates(column: Any, writing: Notation, name: str) -> tuple[Numbers, Notation
     import pyarrow.compute as pc
 
     kind = column.type
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        present = texts.trimmed(column.drop_null())
-        pattern = writing.pattern
-        if not pattern and len(present):
-            pattern = (texts.matches(present, texts.DATE) and texts.date_pattern(present, name)) or "%Y-%m-%d"
-        writing = writing._replace(text=True, pattern=pattern or "%Y-%m-%d")
-        return Numbers(texts.to_days(column, writing.pattern, name)), writing
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind):
+        return _digit_dates(column, writing, name)
+    if is_text(kind):
+        days, writing = texts.to_dates(column, writing, name)
+        return Numbers(days), writing
     if not (pa.types.is_date(kind) or pa.types.is_timestamp(kind)):
         raise _wrong_type(name, "date", kind)
     days = _floats(pc.cast(pc.cast(column, pa.date32(), safe=False), pa.int32()))
     return Numbers(days), writing
+
+
+def _digit_dates(column: Any, writing: Notation, name: str) -> tuple[Numbers, Notation]:
+    """Return dates that a column of numbers holds as digits, such as 19860328."""
+    numbers = _floats(column)
+    present = numbers[~np.isnan(numbers)]
+    whole = bool((present == np.rint(present)).all())
+    pattern = writing.pattern or (of_digits(present, name) if whole else None)
+    if pattern is None or not whole:
+        raise _wrong_type(name, "date", column.type)
+    days, writing = texts.to_dates(as_texts(numbers, pattern), writing._replace(pattern=pattern), name)
+    return Numbers(days), writing._replace(style=frozenset())
 
 
 def _times(column: Any, writing: Notation, name: str) -> tuple[Numbers, Notation]:
@@ -298,14 +337,9 @@ def _times(column: Any, writing: Notation, name: str) -> tuple[Numbers, Notation
     import pyarrow.compute as pc
 
     kind = column.type
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        moments = Numbers(texts.to_microseconds(column, writing.pattern, name))
-        writing = writing._replace(text=True)
-        if writing.pattern:
-            return moments, writing
-        pattern, places = texts.time_pattern(texts.trimmed(column.drop_null()))
-        digits = places if writing.digits is None else writing.digits
-        return moments, writing._replace(pattern=pattern, digits=digits)
+    if is_text(kind):
+        read, writing = texts.to_moments(column, writing, name)
+        return Numbers(read), writing
     if not (pa.types.is_date(kind) or pa.types.is_timestamp(kind)):
         raise _wrong_type(name, "datetime", kind)
     zone = getattr(kind, "tz", None)
@@ -337,8 +371,7 @@ def encode(chosen: Chosen, labels: Array, column: Any, kind: str, writing: Notat
         return pa.chunked_array([pa.nulls(len(labels))])
     if isinstance(chosen, Computed):
         return _computed(chosen.numbers, labels, kind, writing)
-    text = pa.types.is_string(writing.type) or pa.types.is_large_string(writing.type)
-    dictionary = pa.array(chosen.texts, writing.type if text else pa.string())
+    dictionary = pa.array(chosen.texts, writing.type if is_text(writing.type) else pa.string())
     return pa.chunked_array([dictionary.take(pa.array(labels))])
 
 
@@ -349,7 +382,7 @@ def _computed(numbers: Array, labels: Array, kind: str, writing: Notation) -> An
     missing = np.isnan(numbers)
     filled = np.where(missing, 0.0, numbers)
     if writing.text:
-        words = pa.array(texts.writer(kind, writing)(filled), writing.type, mask=missing)
+        words = pa.array(texts.writer(kind, writing)(filled), mask=missing, type=pa.string()).cast(writing.type)
         return pa.chunked_array([words.take(pa.array(labels))])
     if writing.digits is not None:
         filled = np.round(filled, writing.digits) + 0.0

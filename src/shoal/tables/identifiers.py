@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from shoal.errors import DataError
+from shoal.errors import DataError, Problems
 from shoal.tables import columns as _columns
-from shoal.tables import texts
+from shoal.tables.notation import is_text, trimmed
 
 if TYPE_CHECKING:
     from shoal.tables.schema import Column
@@ -23,7 +23,7 @@ TELLING_NAME = re.compile(
 
 
 def refuse_identifiers(table: Any, columns: tuple[Column, ...], *, text: bool, decimal: str) -> None:
-    """Raise DataError if a column without a declared role looks like an identifier.
+    """Raise DataError if columns without a declared role look like identifiers, all of them at once.
 
     Parameters
     ----------
@@ -33,19 +33,23 @@ def refuse_identifiers(table: Any, columns: tuple[Column, ...], *, text: bool, d
     text, decimal : bool, str
         Whether types are inferred from text, and its decimal mark.
     """
+    problems = Problems()
     for column in columns:
         if not column.inferred or table.num_rows < FEW_ROWS:
             continue
         values = table.column(column.name)
         different = different_values(values, column.name, text=text, decimal=decimal)
-        if different:
-            what = "would be published unchanged" if column.role == "other" else "would be a quasi-identifier"
+        if not different:
+            continue
+        what = "would be published unchanged" if column.role == "other" else "would be a quasi-identifier"
+        with problems.collected():
             raise DataError(
                 f"The column {column.name!r} looks like an identifier: it has {different} different values in "
                 f"{len(values) - values.null_count} rows. Without a role it {what}.",
                 hint=f"give it a role: identifiers=[{column.name!r}] drops it (--id), other=[..] publishes it "
                 "unchanged, quasi_identifiers=[..] groups on it.",
             )
+    problems.refuse()
 
 
 def different_values(values: Any, name: str, *, text: bool, decimal: str) -> int:
@@ -56,7 +60,7 @@ def different_values(values: Any, name: str, *, text: bool, decimal: str) -> int
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
     kind = values.type
-    words = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    words = is_text(kind)
     few = values.slice(0, SAMPLE)
     if not (words or pa.types.is_integer(kind)) or pc.count_distinct(few).as_py() <= len(few) * TELLING_SHARE:
         return 0
@@ -76,7 +80,7 @@ def different_values(values: Any, name: str, *, text: bool, decimal: str) -> int
     if inferred != "integer":
         return different if telling and inferred == "unclear" else 0
     # Integers often differ in all rows of a table; only consecutive ones are taken for row numbers.
-    numbers = pc.cast(texts.trimmed(values) if words else values, pa.float64(), safe=False)
+    numbers = pc.cast(trimmed(values) if words else values, pa.float64(), safe=False)
     low, high = pc.min(numbers).as_py(), pc.max(numbers).as_py()
     numbered = different == present == high - low + 1 and (low in (0, 1) or present > MANY_ROWS)
     return different if telling or numbered else 0

@@ -14,8 +14,10 @@ import numpy as np
 
 from shoal.arrays import Array
 from shoal.errors import DataError, OptionError
+from shoal.tables.calendar import MICROSECONDS_A_DAY
 from shoal.tables.ladders import plain, steps_below
-from shoal.tables.texts import MICROSECONDS_A_DAY, Notation, writer
+from shoal.tables.notation import Notation
+from shoal.tables.texts import writer
 
 Step = int | float | str
 PERIODS = {"month": "M", "year": "Y"}

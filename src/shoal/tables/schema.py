@@ -6,20 +6,24 @@ names as a hint.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from shoal.errors import OptionError, near_names
+from shoal.errors import OptionError, Problems, near_names
 from shoal.plan import Plan
 from shoal.tables import columns as _columns
+from shoal.tables.calendar import OF_TIMES
 from shoal.tables.hierarchy import Hierarchy
+from shoal.tables.labels import said_of
 from shoal.tables.markers import can_hold, without_markers
+from shoal.tables.notation import Notation
+from shoal.tables.occurring import few_whole
 from shoal.tables.outward import Step, checked_step, in_words
 from shoal.tables.representatives import REPRESENTATIVES
-from shoal.tables.texts import Notation
-from shoal.tables.values import Codes, Values
+from shoal.tables.values import Codes, Numbers, Values
 
 # Fields of a plan that describe the values of a column, whatever its role.
 OF_VALUES = ("types", "levels", "hierarchies", "formats", "missing_values")
@@ -86,18 +90,12 @@ def roles(names: list[str], plan: Plan) -> tuple[Column, ...]:
     If the plan names no quasi-identifiers, every column without another role is one. Otherwise columns without a role
     are passed on.
     """
-    for option in ("quasi_identifiers", "sensitive_attributes", "identifiers", "other", "stratum"):
-        for name in getattr(plan, option) or ():
+    problems = Problems()
+    described = list(_described(plan))
+    for name, option in (*_named(plan), *described):
+        with problems.collected():
             _known(name, names, option)
-    for option in ("weight", "unit"):
-        if getattr(plan, option) is not None:
-            _known(getattr(plan, option), names, option)
-    for name in plan.models:
-        _known(name, names, "models")
-    described = _described(names, plan)
-    for pair in plan.places:
-        for name in pair:
-            _known(name, names, "places")
+    problems.refuse()
     declared = {
         **dict.fromkeys((*plan.sensitive_attributes, *plan.models), "sensitive"),
         **dict.fromkeys(plan.other, "other"),
@@ -117,11 +115,13 @@ def roles(names: list[str], plan: Plan) -> tuple[Column, ...]:
         # To describe how a column is grouped is to declare its role.
         role = declared.setdefault(name, rest)
         read_too = plan.has_demands and role == "sensitive" and option in OF_VALUES
-        if role != "quasi-identifier" and not read_too:
-            raise OptionError(
-                f"The {option!r} of a plan must be about quasi-identifiers. Got {name!r}, whose role is {role!r}.",
-                hint="leave it out, or add the column to quasi_identifiers.",
-            )
+        with problems.collected():
+            if role != "quasi-identifier" and not read_too:
+                raise OptionError(
+                    f"The {option!r} of a plan must be about quasi-identifiers. Got {name!r}, whose role is {role!r}.",
+                    hint="leave it out, or add the column to quasi_identifiers.",
+                )
+    problems.refuse()
     columns = tuple(Column(name, declared.get(name, rest), name not in declared) for name in names)
     if not any(column.role == "quasi-identifier" for column in columns):
         raise OptionError(
@@ -131,18 +131,27 @@ def roles(names: list[str], plan: Plan) -> tuple[Column, ...]:
     return columns
 
 
-def _described(names: list[str], plan: Plan) -> list[tuple[str, str]]:
-    """Return the columns that the plan describes, each with the option that does."""
-    described = []
+def _named(plan: Plan) -> Iterator[tuple[str, str]]:
+    """Yield the columns that the plan gives a role, each with the option that does."""
+    for option in ("quasi_identifiers", "sensitive_attributes", "identifiers", "other", "stratum", "models"):
+        for name in getattr(plan, option) or ():
+            yield name, option
+    for option in ("weight", "unit"):
+        if getattr(plan, option) is not None:
+            yield getattr(plan, option), option
+    for pair in plan.places:
+        for name in pair:
+            yield name, "places"
+
+
+def _described(plan: Plan) -> Iterator[tuple[str, str]]:
+    """Yield the columns that the plan describes, each with the option that does."""
     for option in ("types", "levels", "hierarchies", "importance", "representatives", *LATER):
         for name in getattr(plan, option):
             if option != "representatives" or name not in REPRESENTATIVES:
-                _known(name, names, option)
-                described.append((name, option))
+                yield name, option
     for name in plan.missing_values if isinstance(plan.missing_values, dict) else ():
-        _known(name, names, "missing_values")
-        described.append((name, "missing_values"))
-    return described
+        yield name, "missing_values"
 
 
 def _known(name: str, names: list[str], option: str) -> None:
@@ -164,17 +173,25 @@ def read(table: Any, columns: tuple[Column, ...], plan: Plan, *, text: bool = Fa
         Whether types are inferred from text.
     decimal : str
         The decimal mark in text.
+
+    Raises
+    ------
+    DataError, OptionError
+        If columns cannot be read as the plan says, or in several ways; the problems of all columns at once.
     """
     second = {pair[1] for pair in plan.places}
     first = {pair[0]: pair for pair in plan.places}
     reads = []
+    problems = Problems()
     for column in columns:
         if column.role != "quasi-identifier" or column.name in second:
             continue
-        if column.name in first:
-            reads.append(_place(table, first[column.name], plan, text, decimal))
-        else:
-            reads.append(attribute(table, column.name, plan, text=text, decimal=decimal))
+        with problems.collected():
+            if column.name in first:
+                reads.append(_place(table, first[column.name], plan, text, decimal))
+            else:
+                reads.append(attribute(table, column.name, plan, text=text, decimal=decimal))
+    problems.refuse()
     return reads
 
 
@@ -195,25 +212,8 @@ def attribute(
     column = without_markers(table.column(name), markers(plan, name), decimal)
     if sensitive:
         column = _with_markers(table.column(name), column, plan, name, text, decimal)
-    kind: str | None = plan.types.get(name)
-    note, inferred = "", kind is None and not any(name in d for d in (plan.hierarchies, plan.levels, plan.formats))
-    if kind == "place":
-        raise OptionError(
-            f"A place is a pair of columns. Got the type 'place' for {name!r} alone.",
-            hint="name the pair: places=[('latitude', 'longitude')] (--place latitude,longitude).",
-        )
-    if kind is None and name in plan.hierarchies:
-        kind = "hierarchical"
-    elif kind is None and name in plan.levels:
-        kind = "ordinal"
-    elif kind is None and name in plan.formats:
-        timed = any(part in plan.formats[name] for part in ("%H", "%I", "%M", "%S", "%T", "%X", "%c"))
-        kind = "datetime" if timed else "date"
-    elif kind is None:
-        kind, note = _columns.infer(column, text=text, decimal=decimal, name=name)
-    for option, wanted in (("levels", "ordinal"), ("hierarchies", "hierarchical")):
-        if name in getattr(plan, option) and kind != wanted:
-            raise OptionError(f"The {option!r} of a plan are of {wanted} columns. Got them for {name!r}, a {kind} one.")
+    kind, note = _kind_of(column, table.schema, name, plan, text, decimal)
+    declared = kind == plan.types.get(name) or any(name in d for d in (plan.hierarchies, plan.levels, plan.formats))
     values, writing = _columns.decode(
         column,
         kind,
@@ -223,7 +223,12 @@ def attribute(
         pattern=plan.formats.get(name, ""),
         levels=plan.levels.get(name, ()),
         name=name,
+        thousands=plan.thousands,
     )
+    default = None
+    if not declared and isinstance(values, Numbers) and kind in ("integer", "continuous"):
+        kind, default, why = _of_few(values, kind, plan, name)
+        note = why + note.removeprefix("whole numbers, with gaps") if why else note
     if name in plan.digits and kind != "continuous":
         raise OptionError(
             f"The 'digits' of a plan must be about continuous attributes. Got {name!r}, which is {kind}.",
@@ -234,17 +239,63 @@ def attribute(
     hierarchy = None
     if kind == "hierarchical" and isinstance(values, Codes):
         hierarchy = _hierarchy(plan, name, values)
-    how, step = _representative(plan, name, kind), plan.outward.get(name)
+    how, step = _representative(plan, name, kind, default), plan.outward.get(name)
     step = None if step is None else checked_step(step, kind, how, name)
-    described = Attribute((name,), kind, how, plan.importance.get(name, 1.0), hierarchy, inferred, note, step)
+    described = Attribute((name,), kind, how, plan.importance.get(name, 1.0), hierarchy, not declared, note, step)
     return Read(described, values, (writing,))
+
+
+def _kind_of(column: Any, schema: Any, name: str, plan: Plan, text: bool, decimal: str) -> tuple[str, str]:
+    """Return the kind of a column, declared or inferred, and a note that explains a kind which may surprise."""
+    kind: str | None = plan.types.get(name)
+    note, pattern = "", plan.formats.get(name, "")
+    if kind == "place":
+        raise OptionError(
+            f"A place is a pair of columns. Got the type 'place' for {name!r} alone.",
+            hint="name the pair: places=[('latitude', 'longitude')] (--place latitude,longitude).",
+        )
+    if "%Z" in pattern:
+        raise OptionError(
+            f"The format of dates must have offsets such as +0100 for time zones. Got %Z for {name!r}.",
+            hint="names of time zones do not tell which one is meant: write offsets, and %z.",
+        )
+    if kind is None and name in plan.hierarchies:
+        kind = "hierarchical"
+    elif kind is None and name in plan.levels:
+        kind = "ordinal"
+    elif kind is None and pattern:
+        kind = "datetime" if any(part in pattern for part in OF_TIMES) else "date"
+    elif kind is None:
+        said = said_of(column, schema, name)
+        kind, note = said.kind, said.note
+        if kind is None:
+            kind, why = _columns.infer(column, text=text, decimal=decimal, name=name, thousands=plan.thousands)
+            note = "; ".join(filter(None, [why, note]))
+    if "%y" in pattern:
+        note = "years of two digits are read as 1969 to 2068"
+    for option, wanted in (("levels", "ordinal"), ("hierarchies", "hierarchical")):
+        if name in getattr(plan, option) and kind != wanted:
+            raise OptionError(f"The {option!r} of a plan are of {wanted} columns. Got them for {name!r}, a {kind} one.")
+    return kind, note
+
+
+def _of_few(values: Numbers, kind: str, plan: Plan, name: str) -> tuple[str, str | None, str]:
+    """Return the kind of numbers, what groups publish unless the plan says it (None: as usual), and a note on why."""
+    said = any(key in plan.representatives for key in (name, kind)) or name in plan.digits
+    few = 0 if said or plan.release != "microaggregation" else few_whole(values.values)
+    if not few:
+        return kind, None, ""
+    words = f"{few} different whole numbers: published as they occur (median); 'continuous' averages them"
+    return "integer", "median", f"{words}, 'nominal' takes them for codes"
 
 
 def _with_markers(column: Any, without: Any, plan: Plan, name: str, text: bool, decimal: str) -> Any:
     """Return a sensitive column in which only those markers are missing that are no values of its type."""
     if column.null_count == without.null_count:
         return column
-    kind = plan.types.get(name) or _columns.infer(without, text=text, decimal=decimal, name=name)[0]
+    kind: str | None = plan.types.get(name)
+    if kind is None:
+        kind = _columns.infer(without, text=text, decimal=decimal, name=name, thousands=plan.thousands)[0]
     pattern = plan.formats.get(name, "")
     foreign = [one for one in markers(plan, name) if not can_hold(column, one, kind, decimal, pattern)]
     kept = without_markers(column, foreign, decimal)
@@ -262,7 +313,7 @@ def _place(table: Any, pair: tuple[str, str], plan: Plan, text: bool, decimal: s
     for name in pair:
         column = without_markers(table.column(name), markers(plan, name), decimal)
         writing = Notation(column.type, text, decimal, plan.digits.get(name))
-        values, writing = _columns.decode_numbers(column, writing, "continuous", name)
+        values, writing = _columns.decode_numbers(column, writing, "continuous", name, plan.thousands)
         halves.append(values.values)
         writings.append(writing)
     name = pair[0]
@@ -272,8 +323,9 @@ def _place(table: Any, pair: tuple[str, str], plan: Plan, text: bool, decimal: s
     return Read(attribute, _columns.decode_place(halves[0], halves[1], pair), tuple(writings))
 
 
-def _representative(plan: Plan, name: str, kind: str) -> str:
-    default = REPRESENTATIVES[kind][0] if plan.release == "microaggregation" else RECODED[kind]
+def _representative(plan: Plan, name: str, kind: str, default: str | None = None) -> str:
+    if default is None:
+        default = REPRESENTATIVES[kind][0] if plan.release == "microaggregation" else RECODED[kind]
     how = plan.representatives.get(name, plan.representatives.get(kind, default))
     if how not in REPRESENTATIVES[kind]:
         raise OptionError(

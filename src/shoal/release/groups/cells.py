@@ -20,11 +20,11 @@ from shoal.partitioning.pool import numbered
 from shoal.plan import Plan
 from shoal.privacy.classes import classes_of
 from shoal.release.groups.blocks import Block
+from shoal.tables.calendar import MICROSECONDS_A_DAY
 from shoal.tables.hierarchy import Hierarchy
 from shoal.tables.ladders import ladder, plain, steps_below
 from shoal.tables.representatives import SUPPRESSED
 from shoal.tables.schema import Attribute, Read
-from shoal.tables.texts import MICROSECONDS_A_DAY
 from shoal.tables.values import Chosen, Codes, Computed, Numbers, Rows, Texts
 
 FORM = "strongly-safe"

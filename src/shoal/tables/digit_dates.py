@@ -1,0 +1,84 @@
+"""Dates that are written as digits without marks, such as 19860328, in text or in a column of numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from shoal.arrays import Array
+from shoal.errors import DataError
+from shoal.tables.calendar import exist
+from shoal.tables.dates import ambiguous_order, refuse_short_years
+
+# With fewer different numbers of six digits, it may be chance that all are dates with years of two digits.
+_BY_CHANCE = 10
+# The number of digits of patterns.
+_WIDTHS = {"%Y%m%d": 8, "%d%m%Y": 8, "%m%d%Y": 8, "%Y%m": 6, "%y%m%d": 6, "%d%m%y": 6, "%m%d%y": 6}
+
+
+def as_texts(numbers: Array, pattern: str) -> Any:
+    """Return whole numbers, NaN where missing, as texts of a pattern: 1021986 is 01021986."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    digits = pc.cast(pc.cast(pa.array(numbers, mask=np.isnan(numbers)), pa.int64()), pa.string())
+    return pa.chunked_array([pc.utf8_lpad(digits, _WIDTHS.get(pattern, 0), "0")])
+
+
+def of_digits(digits: Array, name: str) -> str | None:
+    """Return the pattern of dates that are written as digits without marks, or None if the digits are something else.
+
+    Parameters
+    ----------
+    digits : float64[n]
+        The present whole numbers, such as 19860328 or 198603.
+    name : str
+
+    Raises
+    ------
+    DataError
+        If most are dates but not all, or if they can be read in several ways.
+    """
+    if 2 * int(((digits >= 100_000) & (digits < 1e8)).sum()) < max(1, len(digits)):
+        return None
+    numbers = np.where(np.abs(digits) < 1e9, digits, -1).astype(np.int64)
+    if 2 * int((numbers >= 1_000_000).sum()) < len(numbers):
+        return _six_digits(numbers, name)
+    last, middle, first = numbers % 10_000, numbers // 10_000 % 100, numbers // 1_000_000
+    fits = {
+        "%Y%m%d": exist(numbers // 10_000, numbers // 100 % 100, numbers % 100),
+        "%d%m%Y": exist(last, middle, first),
+        "%m%d%Y": exist(last, first, middle),
+    }
+    fitting = [pattern for pattern, fit in fits.items() if fit.all()]
+    if len(fitting) == 2 and not (first == middle).all():
+        raise ambiguous_order(name, "")
+    if not fitting:
+        _refuse_nearly_digits(max(fits.items(), key=lambda item: int(item[1].sum())), name)
+    return fitting[0] if fitting else None
+
+
+def _six_digits(numbers: Array, name: str) -> str | None:
+    """Return the pattern of months such as 198603, of more than one year; refuse dates such as 860328."""
+    year, month = numbers // 100, numbers % 100
+    fit = exist(year, month, np.ones(len(numbers), np.int64))
+    # Numbers within a single year may be any, and their means are months of that year.
+    if len(np.unique(year[fit])) > 1:
+        if fit.all():
+            return "%Y%m"
+        _refuse_nearly_digits(("%Y%m", fit), name)
+    # A few numbers of six digits may look like dates by chance.
+    if len(np.unique(numbers)) >= _BY_CHANCE:
+        refuse_short_years((numbers // 10_000, numbers // 100 % 100, numbers % 100), "", name)
+    return None
+
+
+def _refuse_nearly_digits(best: tuple[str, Array], name: str) -> None:
+    pattern, fit = best
+    if 2 * int(fit.sum()) >= len(fit) > 0:
+        raise DataError(
+            f"The column {name!r} must hold dates of the form {pattern!r} in all rows. Got something else in "
+            f"{int((~fit).sum())} of {len(fit)}.",
+            hint=f"correct them, declare what stands for a missing value, or pass types={{{name!r}: 'integer'}}.",
+        )
