@@ -10,6 +10,8 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from fuzz.case import Case, Column
 from fuzz.trees import plain_paths, text_of
 from fuzz.values import PER_SECOND
@@ -225,6 +227,8 @@ def _step(case: Case, column: Column, kind: str) -> Number:
         digits = 2 if digits is None else min(2, digits)
     if digits is None:
         present = [float(v) for v in column.values if v is not None and math.isfinite(float(v))]
-        places = (d for d in range(7) if all(abs(round(v, d) - v) <= 1e-12 * abs(v) for v in present))
+        if column.type == "float32":  # 0.1 is read as one place, as it is printed
+            present = [float(str(np.float32(v))) for v in present]
+        places = (d for d in range(13) if all(abs(round(v, d) - v) <= 1e-12 * abs(v) for v in present))
         digits = next(places, None)
     return Fraction(0) if digits is None else Fraction(1, 2 * 10**digits)

@@ -96,13 +96,19 @@ def run(case: Case, folder: Path) -> Outcome:
         logger.removeHandler(log)
         logger.setLevel(before)
     for warning in caught:
-        if not issubclass(warning.category, shoal.DisclosureWarning) and "ResourceWarning" not in str(warning.category):
+        if not _is_allowed(warning, shoal.DisclosureWarning):
             where = f"{Path(warning.filename).name}:{warning.lineno}"
             outcome.faults.append(f"{warning.category.__name__} at {where}: {warning.message}")
     outcome.texts["warnings"] = "\n".join(str(warning.message) for warning in caught)
     outcome.texts["log"] = "\n".join(log.lines)
     outcome.texts["output"] = outcome.texts.get("output", "") + output.getvalue()
     return outcome
+
+
+def _is_allowed(warning: warnings.WarningMessage, ours: type[Warning]) -> bool:
+    """Return whether a warning is one that users are meant to see, or none of ours."""
+    formulas = "begin like formulas" in str(warning.message)
+    return issubclass(warning.category, (ours, ResourceWarning)) or formulas
 
 
 def _place(error: BaseException) -> str:

@@ -208,7 +208,18 @@ def certificate_of(release: Release) -> dict[str, Any]:
 PUBLIC = (
     *("k", "quasi_identifiers", "sensitive_attributes", "other", "weight", "stratum", "places", "blocks"),
     *("l", "t", "models", "enforcement", "k_map", "presence", "release", "cells", "representatives", "trim", "digits"),
-    *("types", "formats", "importance", "coordinates", "missing", "small_strata", "method", "refine", "time_limit"),
+    *(
+        "types",
+        "formats",
+        "thousands",
+        "importance",
+        "coordinates",
+        "missing",
+        "small_strata",
+        "method",
+        "refine",
+        "time_limit",
+    ),
     *("bound", "shuffle", "outward"),
 )
 
@@ -230,7 +241,7 @@ def _columns(release: Release) -> tuple[ColumnPart, ...]:
             name=column.name,
             role=column.role,
             type=owner[column.name].kind if column.name in owner else None,
-            published=owner[column.name].published if column.name in owner else "unchanged",
+            published=owner[column.name].told if column.name in owner else "unchanged",
         )
         for column in release.columns
         if column.role not in ("identifier", "unit")

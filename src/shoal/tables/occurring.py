@@ -13,6 +13,8 @@ from shoal.arrays import Array
 
 # Few: at most FEW, and no more than half of the rows; or each occurs in at least OFTEN rows on average.
 FEW, OFTEN = 24, 4
+# Beyond, floats are whole but no longer count.
+LARGEST = 2.0**53
 
 
 def few_whole(numbers: Array) -> int:
@@ -24,7 +26,7 @@ def few_whole(numbers: Array) -> int:
         NaN where missing.
     """
     present = numbers[~np.isnan(numbers)]
-    if len(present) == 0 or (present != np.rint(present)).any():
+    if len(present) == 0 or np.abs(present).max() > LARGEST or (present != np.rint(present)).any():
         return 0
     different = len(np.unique(present))
     few = OFTEN * different <= len(present) or (different <= FEW and 2 * different <= len(present))

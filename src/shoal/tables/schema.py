@@ -63,6 +63,7 @@ class Attribute:
     inferred: bool = False  # whether the kind is inferred
     note: str = ""
     outward: Step | None = None  # of which the ends of intervals are multiples
+    by_values: bool = False  # whether the values decided between mean and median
 
     @property
     def name(self) -> str:
@@ -73,6 +74,11 @@ class Attribute:
     def published(self) -> str:
         """Return what groups publish, in words."""
         return self.representative if self.outward is None else in_words(self.outward, self.kind)
+
+    @property
+    def told(self) -> str:
+        """Return the same for everyone: what the values decided would tell something of them."""
+        return "mean or median" if self.by_values else self.published
 
 
 @dataclass(frozen=True)
@@ -226,8 +232,9 @@ def attribute(
         thousands=plan.thousands,
     )
     default = None
-    if not declared and isinstance(values, Numbers) and kind in ("integer", "continuous"):
-        kind, default, why = _of_few(values, kind, plan, name)
+    by_values = not declared and kind in ("integer", "continuous") and _is_open(kind, plan, name)
+    if by_values and isinstance(values, Numbers):
+        kind, default, why = _of_few(values, kind)
         note = why + note.removeprefix("whole numbers, with gaps") if why else note
     if name in plan.digits and kind != "continuous":
         raise OptionError(
@@ -241,7 +248,8 @@ def attribute(
         hierarchy = _hierarchy(plan, name, values)
     how, step = _representative(plan, name, kind, default), plan.outward.get(name)
     step = None if step is None else checked_step(step, kind, how, name)
-    described = Attribute((name,), kind, how, plan.importance.get(name, 1.0), hierarchy, not declared, note, step)
+    importance = plan.importance.get(name, 1.0)
+    described = Attribute((name,), kind, how, importance, hierarchy, not declared, note, step, by_values)
     return Read(described, values, (writing,))
 
 
@@ -279,10 +287,15 @@ def _kind_of(column: Any, schema: Any, name: str, plan: Plan, text: bool, decima
     return kind, note
 
 
-def _of_few(values: Numbers, kind: str, plan: Plan, name: str) -> tuple[str, str | None, str]:
-    """Return the kind of numbers, what groups publish unless the plan says it (None: as usual), and a note on why."""
+def _is_open(kind: str, plan: Plan, name: str) -> bool:
+    """Return whether the plan leaves open what groups of numbers publish."""
     said = any(key in plan.representatives for key in (name, kind)) or name in plan.digits
-    few = 0 if said or plan.release != "microaggregation" else few_whole(values.values)
+    return not said and plan.release == "microaggregation"
+
+
+def _of_few(values: Numbers, kind: str) -> tuple[str, str | None, str]:
+    """Return the kind of numbers, what groups publish (None: as usual), and a note on why."""
+    few = few_whole(values.values)
     if not few:
         return kind, None, ""
     words = f"{few} different whole numbers: published as they occur (median); 'continuous' averages them"

@@ -91,7 +91,7 @@ def _columns(release: Release) -> tuple[ColumnFacts, ...]:
                     column.name,
                     column.role,
                     attribute.kind,
-                    attribute.published,
+                    attribute.told,
                     attribute.importance,
                     "; ".join(words),
                 )
