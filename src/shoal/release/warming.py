@@ -28,8 +28,8 @@ from shoal.partitioning.run import partition, refine
 from shoal.progress import Progress, throttled
 
 K = 3
-# Records of the examples: few enough to prove an optimum, without an index, with one.
-FEWEST, FEW, MANY = 12, 60, SMALL_TABLE + 100
+# Records of the examples: for two groups, few enough to prove an optimum, without an index, with one.
+TWO, FEWEST, FEW, MANY = 7, 12, 60, SMALL_TABLE + 100
 MODELS: dict[str, dict[str, Any]] = {"l": {"l": 2}, "t": {"t": 0.4}}
 
 
@@ -104,7 +104,7 @@ def _table(n: int, columns: int = 3) -> Array:
 
 
 def _run(method: Method) -> None:
-    sizes = (FEWEST,) if method.optimal and not method.univariate else (FEW, MANY)
+    sizes = (TWO, FEWEST) if method.optimal and not method.univariate else (FEW, MANY)
     options: dict[str, Any] = {"max_steps": 1} if any(option.name == "max_steps" for option in method.options) else {}
     for n in sizes:
         with suppress(ShoalError):  # some are for few records only
