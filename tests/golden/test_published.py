@@ -51,7 +51,7 @@ def test_path_methods_lie_within_one_percent_except_on_eia():
     assert {(c.dataset, c.k, c.method) for c, a in apart.items() if a > 0.01} == {("Census", 3, "NPN-MHM")}
 
 
-@pytest.mark.parametrize("method", ["ONA*", "ONA*_gamma"])
+@pytest.mark.parametrize("method", ["ONA*", pytest.param("ONA*_gamma", marks=pytest.mark.long)])
 def test_ona_star_lies_within_one_percent(method):
     close, of = within(measured((method,)), 0.01)
     assert of >= 30
