@@ -391,3 +391,10 @@ def test_options_accept_their_defaults_and_say_what_they_allow(method):
         assert option.domain
         for choice in option.choices:
             assert option.check(choice, method.name) == choice
+
+
+def test_names_of_test_modules_are_unique():
+    """Without packages, pytest collects modules by their names alone: two of one name cannot be collected."""
+    names = [path.name for path in Path(__file__).parents[1].rglob("test_*.py")]
+    assert len(names) > 50
+    assert sorted({name for name in names if names.count(name) > 1}) == []
