@@ -10,13 +10,13 @@ from shoal.datasets import load
 from shoal.errors import DatasetNotFoundError
 from shoal.estimator import standardized
 
-EXAMPLES = int(os.environ.get("SHOAL_TEST_EXAMPLES", "300"))
+EXAMPLES = int(os.environ.get("SHOAL_TEST_EXAMPLES", "200"))
 
 settings.register_profile(
     "shoal",
     max_examples=EXAMPLES,
     deadline=None,
-    derandomize=EXAMPLES <= 300,
+    derandomize=EXAMPLES <= 200,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.load_profile("shoal")

@@ -67,6 +67,7 @@ def test_tfrp2_agrees_to_the_printed_digits_and_its_pseudocode_loses_less():
     assert sum(literal[c] < value for c, value in ours.items()) == 118
 
 
+@pytest.mark.long
 def test_decompose_and_shrink_lies_close():
     # To the printed digits 90 % were hoped for; what keeps Tarragona from it is in the docs.
     ours = measured(DECOMPOSED)
