@@ -197,6 +197,8 @@ def _floats(column: Any) -> Array:
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    if pa.types.is_decimal(column.type):
+        column = pc.cast(column, pa.string())  # Arrow multiplies by 0.01, which makes -22.40 a number below -22.4
     return np.array(pc.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False), np.float64)
 
 

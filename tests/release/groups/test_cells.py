@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from datetime import date, datetime
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -402,3 +403,9 @@ def test_every_field_that_is_refused_is_one_of_the_plan():
     assert set(cells.NO_PLACE) <= set(Plan.model_fields)
     assert cells.checked(Plan.of(release="strongly-safe", bound="none", cells={"age": 1})).bound == "none"
     assert math.isclose(cells.checked(Plan.of(release="strongly-safe")).trim, Plan.model_fields["trim"].default)
+
+
+def test_a_decimal_at_the_edge_of_a_cell_lies_in_it():
+    sizes = pa.array([Decimal("-22.40")] * 3, pa.decimal128(12, 2))
+    release = shoal.anonymize(pa.table({"size": sizes}), k=3, release="strongly-safe", cells={"size": 0.1})
+    assert set(release.table["size"].to_pylist()) == {"[-22.4, -22.3)"}
