@@ -306,8 +306,11 @@ def test_all_problems_are_listed_at_once(people, run):
     lines = ["who,paid,seen,score"]
     lines += [f'P{i}x,"{1 + i},{100 + i}",{1 + i % 28:02d}/11/86,{("1", "n/a", "-", "2")[i % 4]}' for i in range(30)]
     (people / "raw.csv").write_text("\n".join(lines) + "\n")
-    said = flat(run("anonymize", "raw.csv", "-k", 3, "--dry-run", code=2))
+    done = run("anonymize", "raw.csv", "-k", 3, "--dry-run", code=2)
+    assert [line[:3] for line in done.stderr.splitlines() if re.match(r"\d\. ", line)] == ["1. ", "2. ", "3. ", "4. "]
+    said = flat(done)
     assert "4 problems must be solved" in said
+    assert "\\n" not in said
     for option in ("--id 'who'", "--thousands ,", "--format 'seen=%d/%m/%y'", "--na '-' --na 'n/a'"):
         assert option in said
     words = ("--id", "who", "--thousands", ",", "--format", "seen=%d/%m/%y", "--na", "-", "--na", "n/a")

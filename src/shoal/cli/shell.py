@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import signal
 import sys
 import threading
@@ -105,7 +106,9 @@ class Shell:
 
     def fail(self, words: str) -> None:
         """Print an error, even when quiet."""
-        _sentence(self.err, Text.assemble(("error: ", "bold red"), (shown(words), "red")))
+        # Only the numbers of several problems begin a line: whatever else ends one comes from a name.
+        listed = "\n".join(map(shown, re.split(r"\n(?=\d+\. )", words)))
+        _sentence(self.err, Text.assemble(("error: ", "bold red"), (listed, "red")))
 
 
 def _were(names: list[str], what: str) -> str:
