@@ -31,6 +31,12 @@ from shoal.tables.identifiers import refuse_identifiers
 from shoal.tables.notation import Notation
 from shoal.tables.values import Codes, Numbers, Places, Values
 
+# Goes out with the release, in which units are not: so without their name and number.
+READ_ALIKE = (
+    "Some units are written in several ways that read alike: they differ only in case, spaces, invisible characters or "
+    "the way a number is written. Such units count as one."
+)
+
 
 class Watch:
     """Measures the seconds that each step takes."""
@@ -189,7 +195,7 @@ def prepare(native: Any, plan: Plan, *, text: bool = False, decimal: str = ".", 
             units = checked_units(table, plan, decimal)
     warnings = list(_warnings(native, table, columns, plan))
     if units is not None and units.note:
-        warnings.append(units.note)
+        warnings.append(READ_ALIKE)
     constraints, strata, merged_strata = constraints_of(table, plan, None if units is None else units.codes)
     if plan.has_demands:
         with watch("reading values"):
