@@ -60,6 +60,12 @@ def line(values: list[Any], by_size: bool = False) -> Ground:
     return Ground({value: at / max(1, len(values) - 1) for at, value in enumerate(values)})
 
 
+def days(values: list[str]) -> Ground:
+    """Return dates in their order on a line from 0 to 1, by the days between them."""
+    places = line([date.fromisoformat(value).toordinal() for value in values], by_size=True).places or {}
+    return Ground({value: places[date.fromisoformat(value).toordinal()] for value in values})
+
+
 def tree(paths: dict[str, list[str]]) -> Ground:
     """Return the tree of the paths of all nodes; each value that has nodes below it gets a leaf of its own."""
     heights: dict[Any, float] = dict.fromkeys(paths, 0)

@@ -213,12 +213,27 @@ def _method(draft: Draft) -> None:
         plan["method"] = _any_method(random)
     if plan["method"] == "auto":
         return
-    if plan["method"] == "anytime":
-        plan["options"] = {"max_steps": random.randint(0, 60)}
+    options = _options(random, plan["method"])
+    if options:
+        plan["options"] = options
     if random.random() < 0.08:
         plan["refine"] = random.choice(("tfrp2", "decompose-shrink", "ona-rounds"))
     if random.random() < 0.2 or plan["method"] in ("anytime", "lmas", "ona"):
         plan["random_state"] = random.randrange(5)
+
+
+def _options(random: Random, method: str) -> dict[str, Any]:
+    """Return options of a method; those that make it slow are set low, as small tables need no more."""
+    import shoal
+
+    chosen: dict[str, Any] = {}
+    for option in next(one.options for one in shoal.methods() if one.name == method):
+        if option.name in ("max_steps", "n_init"):
+            chosen[option.name] = random.randint(0, 60) if option.name == "max_steps" else random.choice((1, 1, 2, 3))
+        elif random.random() < 0.3:
+            numbers = [] if option.least is None else [0, 0.5, 1, *([3, 1e9] if option.most is None else [])]
+            chosen[option.name] = random.choice([*option.choices, *numbers])
+    return chosen
 
 
 def _any_method(random: Random) -> str:

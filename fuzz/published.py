@@ -143,14 +143,14 @@ def _levels(case: Case, column: Column, values: list[Any], value: str) -> str | 
 
 
 def _interval(column: Column, kind: str, numbers: list[Number], value: str, step: Number) -> str | None:
+    if column.type.startswith("timestamp[ns"):  # read, compared and written in microseconds
+        numbers = [Fraction(number // 1000 * 1000) for number in numbers]
     low, high = min(numbers), max(numbers)
     ends = value[1:-1].split(", ") if value.startswith("[") and value.endswith("]") else [value, value]
     if len(ends) != 2:
         return "not two ends"
     read = [end_of(column, kind, end) for end in ends]
-    slack = _rounding(column, numbers)
-    if kind == "datetime" and column.type.startswith("timestamp[ns"):
-        slack += 1000
+    slack = Fraction(0) if kind in ("date", "datetime") else _rounding(column, numbers)
     step = step if kind == "continuous" else Fraction(0)
     if read[0] - slack > low or read[1] + slack < high:
         return "the range does not contain its members"

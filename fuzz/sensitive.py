@@ -57,6 +57,7 @@ def grounds_of(case: Case, name: str, values: set[Any]) -> dict[str, models.Grou
     if by_size is None:
         if str(kind) != "date32[day]":
             return None
-        return {"auto": models.line(sorted(known)), "ordered": models.line(sorted(known)), "equal": equal}
+        ranked = models.line(sorted(known))
+        return {"auto": ranked, "ordered": ranked, "equal": equal, "numeric": models.days(sorted(known))}
     ranked = models.line(by_size)
     return {"auto": ranked, "ordered": ranked, "equal": equal, "numeric": models.line(by_size, by_size=True)}

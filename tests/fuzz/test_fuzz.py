@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from fuzz.case import Case, Column
+from fuzz.case import Case, Column, frame_of
 from fuzz.counts import Counts
 from fuzz.plans import random_case
 from fuzz.running import Outcome, run
@@ -18,7 +18,7 @@ from fuzz.shrinking import shrunk, signature
 from fuzz.workers import Budget, Run, examined
 
 import shoal
-from fuzz import cells, checks, files, losses, models, people, trees
+from fuzz import cells, checks, files, losses, models, people, published, sensitive, trees
 
 SLICE = range(7_000, 7_300)
 MARKER = "ZQXabcdef"
@@ -194,6 +194,14 @@ def test_models_by_hand(text, short):
     assert found == (None if short is None else f"{short:.9g}")
 
 
+def test_distances_of_dates_are_in_days():
+    column = Column("born", "date32", ["2000-01-01", "2000-01-02", "2000-01-11"], None, "date")
+    case = Case(0, [column], {}, {"frame": "arrow"})
+    grounds = sensitive.grounds_of(case, "born", {models.read_as(value) for value in files.plain(column)})
+    assert list(grounds["numeric"].places.values()) == [0, 0.1, 1]
+    assert list(grounds["auto"].places.values()) == [0, 0.5, 1]
+
+
 def test_distances_in_a_tree_by_hand():
     paths = {"x": ["A", "*"], "y": ["A", "*"], "z": ["B", "*"], "A": ["*"], "B": ["*"], "*": []}
     far = models.distance(Counter({"x": 1}), Counter({"x": 1, "y": 1, "z": 2}), models.tree(paths))
@@ -259,6 +267,21 @@ def test_half_of_a_group_may_have_a_value_where_it_publishes_none():
     assert people.falls_short(case, {"age": "integer"}, [(None,)] * 4, ["age"]) is None
     case.plan["k_map"] = 6
     assert people.falls_short(case, {"age": "integer"}, [(None,)] * 4, ["age"]) == "k-map: 5 people match"
+
+
+def test_moments_lie_in_the_microsecond_that_is_written():
+    column = Column("at", "timestamp[ns]", [-1, -1999], None, "moment")
+    case = Case(0, [column], {"k_map": 2}, {"frame": "arrow"}, [column])
+    good, short = "[1969-12-31 23:59:59.999998, 1969-12-31 23:59:59.999999]", "1969-12-31 23:59:59.999999"
+    assert published.check(case, column, "datetime", "interval", [[0, 1]], [good]) is None
+    assert "does not contain" in published.check(case, column, "datetime", "interval", [[0, 1]], [short])
+    assert people.falls_short(case, {"at": "datetime"}, [(good,)] * 2, ["at"]) is None
+    assert people.falls_short(case, {"at": "datetime"}, [(short,)] * 2, ["at"]) == "k-map: 1 people match"
+
+
+def test_views_of_arrow_in_pandas_are_read():
+    frame = frame_of([Column("a", "string_view", ["x", None], None, "word")], {"frame": "pandas", "arrow_types": True})
+    assert files.frame_values(frame) == {"a": ["x", None]}
 
 
 def test_cells_by_hand():
