@@ -20,7 +20,7 @@ SILENT = ("error", "log", "warnings", "output", "metadata", "categories", "repr"
 DOCUMENTS = ("certificate", "report")
 # What must hold, what was given instead, a hint.
 SHAPE = re.compile(
-    r"(?=.*\b(must|may|needs?|Got|has no|have no|is given|cannot|takes no|holds?|looks like|not)\b)"
+    r"(?=.*\b(must|may|needs?|Got|has no|have no|is given|cannot|found no|takes no|holds?|looks like|not)\b)"
     r"(k |[A-Z'\"(])[^\n]*[.?]( Hint: [^\n]+)?"
 )
 # Several problems at once: a line for each, with its number; commands may have folded the lines.
@@ -275,6 +275,9 @@ def _values(checked: Checked) -> Iterator[str]:
         if wrong:
             yield f"cells: {wrong}"
         return
+    for attribute in release.attributes:
+        if published.is_wrong_for_few(case, attribute):
+            yield f"few: {attribute.representative} of {attribute.kind}"
     if case.plan.get("shuffle") and len(release.blocks) > 1:
         return
     for block in release.blocks:

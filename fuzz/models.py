@@ -30,8 +30,8 @@ def read_as(value: Any) -> Any:
         return str(value).lower()
     if isinstance(value, int | float | Decimal):
         return MISSING if value != value else _number(str(value))
-    if isinstance(value, date | datetime):
-        return value.isoformat()
+    if isinstance(value, date | datetime):  # pandas has a moment that is none
+        return MISSING if value != value else value.isoformat()
     return MISSING if value is None or str(value) in ("NaT", "<NA>") else str(value)
 
 

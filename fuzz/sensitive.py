@@ -35,7 +35,7 @@ def grounds_of(case: Case, name: str, values: set[Any]) -> dict[str, models.Grou
     column, plan = case.column(name), case.plan
     known = {value for value in values if value is not models.MISSING}
     equal = models.Ground()
-    declared = plan.get("types", {}).get(name)
+    declared = case.types.get(name)
     if name in plan.get("hierarchies", {}):
         paths = plain_paths(plan["hierarchies"][name], column.values, case.files)
         if paths is None or len({models.read_as(node) for node in paths}) < len(paths):

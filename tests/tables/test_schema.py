@@ -470,3 +470,10 @@ def test_all_unknown_names_are_listed_at_once():
         "'nmae'",
         "'sx'. ",
     ]
+
+
+@pytest.mark.parametrize("rule", ["prefixes:one", "widths:x", {"widths": ["x"]}])
+def test_the_rule_of_a_hierarchy_is_checked_also_where_there_is_nothing_to_build_on(rule):
+    table = pa.table({"a": pa.nulls(6, pa.string()), "b": [1, 2, 3, 4, 5, 6]})
+    with pytest.raises(OptionError, match="must list the numbers of its levels"):
+        reads(table, hierarchies={"a": rule})
