@@ -326,6 +326,7 @@ def refuse(table, text=False, decimal=".", **fields):
         (list(range(1, 1 + N)), "number", False),
         ([str(i) for i in range(1, 1 + N)], "number", True),
         ([f" {i} " for i in range(1, 1 + N)], "number", True),
+        ([f"EUR {i}" for i in range(1, 1 + N)], "number", True),
         ([f"{i:05d}" for i in range(N)], "code", True),
         ([i * i for i in range(N)], "person_id", False),
         ([str(i * i) for i in range(N)], "E-mail", True),
@@ -355,6 +356,7 @@ def test_what_looks_like_an_identifier_is_refused(values, name, text):
     [
         ([i * i for i in range(N)], "income", False),
         ([str(i * i) for i in range(N)], "income", True),
+        ([f"EUR {i * i}" for i in range(N)], "income", True),
         ([i / 7 for i in range(N)], "income", False),
         ([f"{i / 7:.5f}" for i in range(N)], "income", True),
         ([f"{i},{i:02d}" for i in range(N)], "income", "comma"),
