@@ -146,6 +146,14 @@ def test_other_errors_warnings_and_words_are_found(released):
     ):
         assert checks.check(case, Outcome("refused", texts={"error": words}))[0].startswith("shape of error")
     assert checks.check(case, Outcome("refused", texts={"error": "k must be 2. Got 1. Hint: use 2."})) == []
+    several = "2 problems must be solved before the table can be released:"
+    for words in (
+        f"{several}\n1. A step must be above 0. Got 0.1.\n2. It must have a value. Got none.",
+        f"{several} 1. It must have a value. Got none. 2. Another must as well. Hint: both do.",
+    ):
+        assert checks.check(case, Outcome("refused", texts={"error": words})) == []
+    wrong = f"{several}\n1. A step must be above 0. Got 0.1.\n2. No full stop"
+    assert checks.check(case, Outcome("refused", texts={"error": wrong}))[0].startswith("shape of error")
 
 
 def test_a_wrong_loss_and_a_wrong_k_are_found(released):
