@@ -1,4 +1,4 @@
-"""A release and its documents belong together: after a kill at any step of writing, and with several writers at once."""
+"""A release and its documents belong together: after a kill at any step, and with several writers at once."""
 
 import fcntl
 import json
