@@ -474,36 +474,27 @@ def test_all_unknown_names_are_listed_at_once():
     ]
 
 
-def test_problems_of_strata_units_demands_and_populations_are_listed_with_the_others():
-    table = pa.table(
-        {
-            "age": ["1", "2", "x", "4", "5", "6"],
-            "region": ["n", "n", "n", "n", "n", "s"],
-            "home": ["a", "a", "a", "b", "b", "b"],
-            "ill": ["flu"] * 6,
-        }
-    )
-    said = {
-        "k": 3,
-        "quasi_identifiers": ["age"],
-        "stratum": ["region"],
-        "unit": "home",
-        "sensitive_attributes": ["ill"],
-    }
-    plan = Plan.of(**said, l=2, types={"age": "integer"}, population="nowhere", k_map=2, release="local-recoding")
-    words = ["must hold numbers", "there must be at least 3 different ones", "strat", "Every demand must be possible"]
-    words.append("Matches in a population are counted")
+@pytest.mark.parametrize(
+    ("homes", "words"), [("aabbcc", "Every stratum must have at least 3"), ("aaabbb", "at least 3 different ones")]
+)
+@pytest.mark.parametrize("rule", ["error", "merge"])
+def test_problems_of_strata_units_demands_and_populations_are_listed_with_the_others(homes, words, rule):
+    table = pa.table({"age": list("12x456"), "region": list("nnnnns"), "home": list(homes), "ill": ["flu"] * 6})
+    said = {"k": 3, "quasi_identifiers": ["age"], "stratum": ["region"], "unit": "home", "small_strata": rule}
+    said |= {"sensitive_attributes": ["ill"], "l": 2, "types": {"age": "integer"}}
+    plan = Plan.of(**said, population="register", k_map=2, release="local-recoding")
+    wanted = ["must hold numbers", "Every demand must be possible", "Matches in a population are counted"]
+    wanted += [words] if rule == "error" or homes == "aaabbb" else []
+    people = pa.table({"size": [1]})
     with pytest.raises(SeveralErrors) as caught:
-        prepare(table, plan, text=True, population=pa.table({"size": [1]}))
-    assert [word for word in words if word not in str(caught.value)] == []
-    assert len(caught.value.problems) == len(words)
+        prepare(table, plan, text=True, population=people)
+    assert [one for one in wanted if one not in str(caught.value)] == []
+    assert len(caught.value.problems) == len(wanted)
     # Also if the quasi-identifiers are as they should be.
     with pytest.raises(SeveralErrors) as caught:
-        prepare(
-            table.set_column(0, "age", pa.array(list("123456"))), plan, text=True, population=pa.table({"size": [1]})
-        )
-    assert [word for word in words[1:] if word not in str(caught.value)] == []
-    assert len(caught.value.problems) == len(words) - 1
+        prepare(table.set_column(0, "age", pa.array(list("123456"))), plan, text=True, population=people)
+    assert [one for one in wanted[1:] if one not in str(caught.value)] == []
+    assert len(caught.value.problems) == len(wanted) - 1
 
 
 @pytest.mark.parametrize("rule", ["prefixes:one", "widths:x", {"widths": ["x"]}])

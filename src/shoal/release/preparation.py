@@ -193,12 +193,13 @@ def _collect_others(
     population: Any,
 ) -> None:
     """Collect the problems of strata, units, demands and the population, so that all are listed at once."""
-    units = strata = None
+    strata = None
     with problems.collected():
         refuse_apart(native, plan.stratum)
     with problems.collected():
+        _check_sizes(plan, table.num_rows, table.num_rows)
         units = checked_units(table, plan, decimal)
-    with problems.collected():
+        # Only where there are enough: strata that are too small could be merged for ever.
         strata = constraints_of(table, plan, None if units is None else units.codes)[0].strata
     # Which demands are possible depends on the rows that are left.
     if plan.has_demands and plan.missing != "drop":
