@@ -255,6 +255,7 @@ def test_lists_of_columns_of_one_type():
             {"population": "p.csv", "presence": ["a", 1]},
             "'presence' of a plan must be two shares from 0 to 1, the lower",
         ),
+        ({"population": "p.csv", "presence": "01"}, "'presence' of a plan must be two shares from 0 to 1, the lower"),
         ({"population": "p.csv", "presence": 0.5}, "'presence' of a plan must be two shares from 0 to 1, the lower"),
     ],
 )

@@ -218,7 +218,7 @@ class Plan(BaseModel):
             return None
         try:
             low, high = (float(one) for one in value)
-            if 0 <= low <= high <= 1:
+            if isinstance(value, list | tuple) and 0 <= low <= high <= 1:
                 return low, high
         except (TypeError, ValueError):
             pass
