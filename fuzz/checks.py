@@ -32,7 +32,7 @@ def _has_shape(error: str) -> bool:
     """Return whether an error says what must hold, what was given and what to do, or lists several that do."""
     several = SEVERAL.fullmatch(error)
     gap = "\n" if several is not None and "\n" in several[1] else " "
-    problems = [error] if several is None else re.split(rf"{gap}\d+\. (?=k |[A-Z'])", several[1])[1:]
+    problems = [error] if several is None else re.split(rf"{gap}\d+\. (?=k |[A-Z'])(?!Got|Hint)", several[1])[1:]
     return all(SHAPE.fullmatch(problem) for problem in problems)
 
 
