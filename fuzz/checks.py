@@ -20,7 +20,7 @@ SILENT = ("error", "log", "warnings", "output", "metadata", "categories", "repr"
 DOCUMENTS = ("certificate", "report")
 # What must hold, what was given instead, a hint.
 SHAPE = re.compile(
-    r"(?=.*\b(must|may|needs?|Got|has no|have no|is given|cannot|takes no|holds?|looks like|not)\b)"
+    r"(?=.*\b(must|may|needs?|Got|has no|have no|is given|cannot|found no|takes no|holds?|looks like|not)\b)"
     r"(k |[A-Z'\"(])[^\n]*[.?]( Hint: [^\n]+)?"
 )
 # Several problems at once: a line for each, with its number; commands may have folded the lines.
@@ -31,7 +31,8 @@ NEVER = re.compile(r"Traceback|0x[0-9a-f]{6,}|pyarrow\.lib|<class |object at|\bA
 def _has_shape(error: str) -> bool:
     """Return whether an error says what must hold, what was given and what to do, or lists several that do."""
     several = SEVERAL.fullmatch(error)
-    problems = [error] if several is None else re.split(r"[\n ]\d+\. (?=[A-Z'])", several[1])[1:]
+    gap = "\n" if several is not None and "\n" in several[1] else " "
+    problems = [error] if several is None else re.split(rf"{gap}\d+\. (?=k |[A-Z'])(?!Got|Hint)", several[1])[1:]
     return all(SHAPE.fullmatch(problem) for problem in problems)
 
 
@@ -267,14 +268,21 @@ def _original(case: Case, column: Column) -> tuple[list[Any] | None, Callable[[A
 
 def _values(checked: Checked) -> Iterator[str]:
     case, release, rows = checked.case, checked.outcome.release, checked.rows
-    if release is None or rows is None or case.way["frame"] != "arrow":
+    way = case.way
+    in_text = way["frame"] == "file" and way["input"] == way["output"] == "csv"
+    if release is None or rows is None or not (way["frame"] == "arrow" or in_text):
         return
     if case.plan.get("release") == "strongly-safe":
+        if in_text:
+            return
         kinds = {attribute.name: attribute.kind for attribute in release.attributes}
         wrong = cells.wrong(case, kinds, rows, checked.table)
         if wrong:
             yield f"cells: {wrong}"
         return
+    for attribute in release.attributes:
+        if not in_text and published.is_wrong_for_few(case, attribute):
+            yield f"few: {attribute.representative} of {attribute.kind}"
     if case.plan.get("shuffle") and len(release.blocks) > 1:
         return
     for block in release.blocks:
@@ -288,6 +296,8 @@ def _values(checked: Checked) -> Iterator[str]:
         for attribute in release.attributes:
             if attribute.kind == "place" or attribute.name not in block.attributes:
                 continue
+            if in_text and not (case.column(attribute.name).notation and case.column(attribute.name).type == "string"):
+                continue  # in a text file, only numbers and dates in text are as they came
             values = _values_of_groups(checked, attribute.name, members)
             if values is None:
                 yield f"groups: several values of {attribute.kind} in one"

@@ -194,7 +194,10 @@ def frame_values(frame: Any) -> Read:
     if isinstance(frame, pa.Table):
         return table_values(frame)
     if hasattr(frame, "to_dict") and hasattr(frame, "iloc"):
-        return {name: frame[name].astype(object).tolist() for name in frame.columns}
+        # Pandas holds views of Arrow, but cannot do anything with them.
+        views = {name for name in frame.columns if str(frame[name].dtype) == "string_view[pyarrow]"}
+        plain = {name: frame[name].array.__arrow_array__().to_pylist() for name in views}
+        return {name: plain[name] if name in views else frame[name].astype(object).tolist() for name in frame.columns}
     return {name: frame[name].to_list() for name in frame.columns}
 
 

@@ -30,8 +30,8 @@ def read_as(value: Any) -> Any:
         return str(value).lower()
     if isinstance(value, int | float | Decimal):
         return MISSING if value != value else _number(str(value))
-    if isinstance(value, date | datetime):
-        return value.isoformat()
+    if isinstance(value, date | datetime):  # pandas has a moment that is none
+        return MISSING if value != value else value.isoformat()
     return MISSING if value is None or str(value) in ("NaT", "<NA>") else str(value)
 
 
@@ -58,6 +58,12 @@ def line(values: list[Any], by_size: bool = False) -> Ground:
         low, high = float(values[0]), float(values[-1])
         return Ground({value: (float(value) - low) / (high - low) for value in values})
     return Ground({value: at / max(1, len(values) - 1) for at, value in enumerate(values)})
+
+
+def days(values: list[str]) -> Ground:
+    """Return dates in their order on a line from 0 to 1, by the days between them."""
+    places = line([date.fromisoformat(value).toordinal() for value in values], by_size=True).places or {}
+    return Ground({value: places[date.fromisoformat(value).toordinal()] for value in values})
 
 
 def tree(paths: dict[str, list[str]]) -> Ground:

@@ -21,6 +21,7 @@ FLAGS = {
     **{"k": "-k", "quasi_identifiers": "--qi", "sensitive_attributes": "--sensitive", "identifiers": "--id"},
     **{"other": "--other", "l": "--l", "t": "--t", "method": "--method", "release": "--release", "unit": "--unit"},
     **{"stratum": "--stratum", "weight": "--weight", "missing": "--missing", "small_strata": "--small-strata"},
+    **{"nominal": "--nominal", "ordinal": "--ordinal", "continuous": "--continuous", "thousands": "--thousands"},
     **{
         "bound": "--bound",
         "n_jobs": "--jobs",

@@ -247,6 +247,16 @@ def test_lists_of_columns_of_one_type():
         ({"k_map": 3}, "k_map and presence need a population"),
         ({"population": "people.csv"}, "a population needs one of them"),
         ({"population": "p.csv", "presence": [0.5, 0.2]}, "two shares from 0 to 1, the lower one first"),
+        (
+            {"population": "p.csv", "presence": [1, 2, 3]},
+            "'presence' of a plan must be two shares from 0 to 1, the lower",
+        ),
+        (
+            {"population": "p.csv", "presence": ["a", 1]},
+            "'presence' of a plan must be two shares from 0 to 1, the lower",
+        ),
+        ({"population": "p.csv", "presence": "01"}, "'presence' of a plan must be two shares from 0 to 1, the lower"),
+        ({"population": "p.csv", "presence": 0.5}, "'presence' of a plan must be two shares from 0 to 1, the lower"),
     ],
 )
 def test_demands_that_make_no_sense_are_refused(fields, part):

@@ -210,12 +210,19 @@ class Plan(BaseModel):
         lists = {name: many if isinstance(many, list | tuple) else (many,) for name, many in value.items()}
         return {name: tuple(str(one) for one in many) for name, many in lists.items()}
 
-    @field_validator("presence")
+    @field_validator("presence", mode="before")
     @classmethod
-    def _rising(cls, value: tuple[float, float] | None) -> tuple[float, float] | None:
-        if value is not None and not 0 <= value[0] <= value[1] <= 1:
-            raise ValueError("must be two shares from 0 to 1, the lower one first")
-        return value
+    def _rising(cls, value: Any) -> Any:
+        """Return two shares; whatever else was given is refused in one way."""
+        if value is None:
+            return None
+        try:
+            low, high = (float(one) for one in value)
+            if isinstance(value, list | tuple) and 0 <= low <= high <= 1:
+                return low, high
+        except (TypeError, ValueError):
+            pass
+        raise ValueError("must be two shares from 0 to 1, the lower one first")
 
     @field_validator("levels", "missing_values", mode="before")
     @classmethod

@@ -91,6 +91,9 @@ def test_all_methods_are_listed(run):
     assert [one["name"] for one in facts["methods"]] == [method.name for method in shoal.methods()]
     assert all(method.name in said for method in (*shoal.methods(), *shoal.refinements()))
     assert all(one["cost"] and one["summary"] for one in facts["methods"])
+    readings = {one["name"]: one["reading"] for one in (*facts["methods"], *facts["refinements"])}
+    assert readings == {one.name: one.reading for one in (*shoal.methods(), *shoal.refinements())}
+    assert any(readings.values())
     said = run("methods", "ona*-gamma").stdout
     assert "--option gamma=" in said
     assert "did you mean" in flat(run("methods", "ona**", code=2))

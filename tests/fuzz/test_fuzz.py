@@ -7,10 +7,13 @@ import math
 import time
 from collections import Counter
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
+from random import Random
 
+import pandas as pd
 import pytest
-from fuzz.case import Case, Column
+from fuzz.case import Case, Column, frame_of
 from fuzz.counts import Counts
 from fuzz.plans import random_case
 from fuzz.running import Outcome, run
@@ -18,7 +21,7 @@ from fuzz.shrinking import shrunk, signature
 from fuzz.workers import Budget, Run, examined
 
 import shoal
-from fuzz import cells, checks, files, losses, models, people, trees
+from fuzz import cells, checks, files, losses, models, notations, people, published, sensitive, trees
 
 SLICE = range(7_000, 7_300)
 MARKER = "ZQXabcdef"
@@ -143,6 +146,16 @@ def test_other_errors_warnings_and_words_are_found(released):
     ):
         assert checks.check(case, Outcome("refused", texts={"error": words}))[0].startswith("shape of error")
     assert checks.check(case, Outcome("refused", texts={"error": "k must be 2. Got 1. Hint: use 2."})) == []
+    several = "2 problems must be solved before the table can be released:"
+    for words in (
+        f"{several}\n1. A step must be above 0. Got 0.1.\n2. It must have a value. Got none.",
+        f"{several}\n1. It must have a value. Got none.\n2. k counts units: there must be 3. Got 1.",
+        f"{several} 1. It must have a value. Got none. 2. Another must as well. Hint: both do.",
+        f"{several} 1. It must have a value. Got none. 2. It may be at most 1. Hint: demand less.",
+    ):
+        assert checks.check(case, Outcome("refused", texts={"error": words})) == []
+    wrong = f"{several}\n1. A step must be above 0. Got 0.1.\n2. No full stop"
+    assert checks.check(case, Outcome("refused", texts={"error": wrong}))[0].startswith("shape of error")
 
 
 def test_a_wrong_loss_and_a_wrong_k_are_found(released):
@@ -194,6 +207,14 @@ def test_models_by_hand(text, short):
     assert found == (None if short is None else f"{short:.9g}")
 
 
+def test_distances_of_dates_are_in_days():
+    column = Column("born", "date32", ["2000-01-01", "2000-01-02", "2000-01-11"], None, "date")
+    case = Case(0, [column], {}, {"frame": "arrow"})
+    grounds = sensitive.grounds_of(case, "born", {models.read_as(value) for value in files.plain(column)})
+    assert list(grounds["numeric"].places.values()) == [0, 0.1, 1]
+    assert list(grounds["auto"].places.values()) == [0, 0.5, 1]
+
+
 def test_distances_in_a_tree_by_hand():
     paths = {"x": ["A", "*"], "y": ["A", "*"], "z": ["B", "*"], "A": ["*"], "B": ["*"], "*": []}
     far = models.distance(Counter({"x": 1}), Counter({"x": 1, "y": 1, "z": 2}), models.tree(paths))
@@ -206,7 +227,7 @@ def test_distances_in_a_tree_by_hand():
         (["flu", "Flu", " flu", "fl\u200bu", "flu\u00a0"], "flu"),
         (["\u00e9", "e\u0301", "\u00c9"], "\u00e9"),
         (["1", "01", "1.0", 1, 1.0, " 1"], 1),
-        (["", " ", None, float("nan"), "\u200b"], None),
+        (["", " ", None, float("nan"), "\u200b", pd.NaT], None),
     ],
 )
 def test_values_that_a_person_reads_as_one(values, read):
@@ -259,6 +280,103 @@ def test_half_of_a_group_may_have_a_value_where_it_publishes_none():
     assert people.falls_short(case, {"age": "integer"}, [(None,)] * 4, ["age"]) is None
     case.plan["k_map"] = 6
     assert people.falls_short(case, {"age": "integer"}, [(None,)] * 4, ["age"]) == "k-map: 5 people match"
+
+
+@pytest.mark.parametrize("name", notations.ALL)
+def test_notations_are_read_as_they_are_written(name):
+    how, random = notations.ALL[name], Random(1)
+    values = [how.one(random) for _ in range(50)]
+    assert all(notations.is_written(name, value) for value in values)
+    low, high = sorted(values, key=how.read)[0], sorted(values, key=how.read)[-1]
+    assert notations.ends_of(f"[{low}, {high}]") == [str(low), str(high)]
+    assert how.read(low) < how.read(high)
+    assert not notations.is_written(name, "1.2345678")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "number"),
+    [
+        ("1,234.50", "-1,234.50", Fraction(-2469, 2)),
+        ("€1,234.50", "-€1,234.50", Fraction(-2469, 2)),
+        ("12.50 €", "12.50 €", Fraction(25, 2)),
+        ("1.5e+03", "1.50e+03", 1500),
+        ("28 Mar 1986", "02 Jan 1970", 1),
+        ("28/03/86", "02/01/70", 1),
+        ("number 19860328", 19700103, 2),
+        ("10:30 PM", "1970-01-01 12:01 AM", 60 * 10**6),
+        ("offsets", "1970-01-01 00:00:00-05:30", 5.5 * 3600 * 10**6),
+        ("one offset", "1970-01-01 00:00:01+05:45", 10**6),
+    ],
+)
+def test_notations_by_hand(name, text, number):
+    assert notations.ALL[name].read(text) == number
+
+
+def check_of(column, kind, how, value, **plan):
+    case = Case(0, [column], plan, {"frame": "arrow"})
+    return published.check(case, column, kind, how, [list(range(len(column.values)))], [value])
+
+
+def test_values_must_be_published_in_the_notation_of_their_column():
+    column = Column("x", "string", ["€1.00", "€1.50"], None, "written", "€1,234.50")
+    assert check_of(column, "continuous", "mean", "€1.25") is None
+    assert check_of(column, "continuous", "interval", "[€1.00, €1.50]") is None
+    assert "not written as" in check_of(column, "continuous", "mean", "1.25")
+    assert "off by" in check_of(column, "continuous", "mean", "€1.30")
+    assert "too wide" in check_of(column, "continuous", "interval", "[€0.50, €1.50]")
+
+
+@pytest.mark.parametrize(
+    ("type", "values", "kind", "step", "good", "wrong"),
+    [
+        ("int64", [-3, 10], "integer", 5, "[-5, 15)", "[-5, 10)"),
+        ("float64", [0.3, 0.39], "continuous", 0.1, "[0.3, 0.4)", "[0.2, 0.4)"),
+        (
+            "date32",
+            ["2024-02-29", "2024-12-31"],
+            "date",
+            "month",
+            "[2024-02-01, 2025-01-01)",
+            "[2024-02-29, 2025-01-01)",
+        ),
+        ("date32", ["2024-02-29"], "date", "year", "[2024-01-01, 2025-01-01)", "[2024-01-01, 2024-12-31]"),
+        ("timestamp[s]", [-1], "datetime", 1, "[1969-12-31 00:00:00, 1970-01-01 00:00:00)", "[1970-01-01, 1970-01-02)"),
+    ],
+)
+def test_intervals_that_end_at_steps_by_hand(type, values, kind, step, good, wrong):
+    column = Column("x", type, values, None, "integer")
+    assert check_of(column, kind, "interval", good, outward={"x": step}) is None
+    assert check_of(column, kind, "interval", wrong, outward={"x": step}) is not None
+    case = Case(0, [column], {"k_map": 1}, {"frame": "arrow"}, [column])
+    assert people.falls_short(case, {"x": kind}, [(good,)] * len(values), ["x"]) is None
+
+
+def test_few_whole_numbers_must_publish_their_median():
+    case = people_case()
+    case.column("age").values = [20, 20, 20, 60, 60, 60]
+    outcome = run(case, Path())
+    assert checks.check(case, outcome) == []
+    (age, _) = outcome.release.attributes
+    assert (age.representative, published.is_wrong_for_few(case, age)) == ("median", False)
+    assert published.is_wrong_for_few(case, replace(age, representative="mean"))
+    case.plan["continuous"] = ["age"]
+    assert case.types == {"age": "continuous"}
+    assert not published.is_wrong_for_few(case, age)
+
+
+def test_moments_lie_in_the_microsecond_that_is_written():
+    column = Column("at", "timestamp[ns]", [-1, -1999], None, "moment")
+    case = Case(0, [column], {"k_map": 2}, {"frame": "arrow"}, [column])
+    good, short = "[1969-12-31 23:59:59.999998, 1969-12-31 23:59:59.999999]", "1969-12-31 23:59:59.999999"
+    assert published.check(case, column, "datetime", "interval", [[0, 1]], [good]) is None
+    assert "does not contain" in published.check(case, column, "datetime", "interval", [[0, 1]], [short])
+    assert people.falls_short(case, {"at": "datetime"}, [(good,)] * 2, ["at"]) is None
+    assert people.falls_short(case, {"at": "datetime"}, [(short,)] * 2, ["at"]) == "k-map: 1 people match"
+
+
+def test_views_of_arrow_in_pandas_are_read():
+    frame = frame_of([Column("a", "string_view", ["x", None], None, "word")], {"frame": "pandas", "arrow_types": True})
+    assert files.frame_values(frame) == {"a": ["x", None]}
 
 
 def test_cells_by_hand():

@@ -394,6 +394,10 @@ COLUMNS = {
     "polars categorical": (pl.DataFrame, pl.Series(WORDS, dtype=pl.Categorical)),
     "arrow dictionary": (pa.table, pa.DictionaryArray.from_arrays([0, 1] * 6 + [2], ["a", "b", MARK])),
     "arrow view": (pa.table, pa.array([word * 20 for word in WORDS], pa.string_view())),
+    "pandas view of Arrow": (
+        pd.DataFrame,
+        pd.array(pa.array([word * 20 for word in WORDS], pa.string_view()), pd.ArrowDtype(pa.string_view())),
+    ),
     "arrow dictionary of views": (
         pa.table,
         pa.DictionaryArray.from_arrays([0, 1] * 6 + [2], pa.array(["a", "b", MARK], pa.string_view())),

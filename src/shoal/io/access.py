@@ -140,16 +140,11 @@ def write(
         )
     table = plain(table)
     checked = check if check is not None else _no_check
-    if escape_formulas and place.format.name not in ("csv", "excel"):
-        raise OptionError(
-            f"The 'escape_formulas' must be given for CSV files and workbooks only. Got it for {place.format.name}."
-        )
+    refuse_foreign_writing(place.format, name_of_table=name_of_table, escape_formulas=escape_formulas)
     if place.format.database:
         module = _module(place.format)
         written: Written = module.write(table, place, name=name_of_table, check=checked, force=force, progress=report)
         return written
-    if name_of_table is not None:
-        raise OptionError(f"The 'name_of_table' must be given for databases only. Got it for {place.format.name}.")
     if place.standard:
         job = Writing(Path(), place.format.name, "standard output", place.suffix, None, like, escape_formulas, report)
         return _to_standard_output(table, job, checked)
@@ -157,6 +152,19 @@ def write(
         *(Path(), place.format.name, str(place.path), place.suffix, place.compression, like, escape_formulas, report)
     )
     return _to_file(table, place, job, checked, force)
+
+
+def refuse_foreign_writing(format: Format, *, name_of_table: str | None, escape_formulas: bool) -> None:
+    """Refuse options of writing that a format does not have."""
+    if escape_formulas and format.name not in ("csv", "excel"):
+        raise OptionError(
+            f"The 'escape_formulas' must be given for CSV files and workbooks only. Got it for {format.name}."
+        )
+    if name_of_table is not None and not format.database:
+        raise OptionError(
+            f"The 'name_of_table' (--to-table) must be given for databases only. Got it for {format.name}.",
+            hint="leave it out, or name a database as the output.",
+        )
 
 
 def _to_file(table: pa.Table, place: Place, job: Writing, check: Check, force: bool) -> Written:

@@ -15,7 +15,7 @@ from shoal.privacy.model import SensitiveModel
 from shoal.privacy.models import model
 from shoal.privacy.spectrum import Sensitive, Spectrum, spectrum_of
 from shoal.tables.schema import attribute
-from shoal.tables.sensitive import sensitive_of
+from shoal.tables.sensitive import refuse_finer, sensitive_of
 from shoal.tables.spelling import said
 
 
@@ -72,6 +72,7 @@ def models_of(plan: Plan, name: str) -> list[SensitiveModel]:
 def attribute_of(table: Any, name: str, plan: Plan, *, text: bool = False, decimal: str = ".") -> Sensitive:
     """Return a sensitive attribute of a table, of the kind given in the plan or else inferred."""
     column = attribute(table, name, plan, text=text, decimal=decimal, sensitive=True)
+    refuse_finer(table.column(name), column.attribute.kind, name)
     return sensitive_of(name, column.values, column.attribute.kind, column.attribute.hierarchy, decimal=decimal)
 
 

@@ -9,6 +9,7 @@ originals are rounded or left out (:mod:`shoal.release.measures.told`). All else
 from __future__ import annotations
 
 import platform
+from functools import cache
 from importlib import metadata
 from math import isfinite
 from os import PathLike
@@ -151,10 +152,12 @@ class Certificate(_Part):
 
 def versions() -> dict[str, str]:
     """Return the versions of Shoal, Python and the packages that affect a release."""
-    by_package = {"shoal": shoal.__version__, "python": platform.python_version()}
-    for package in PACKAGES:
-        by_package[package] = metadata.version(package)
-    return by_package
+    return {"shoal": shoal.__version__, "python": platform.python_version(), **_installed()}
+
+
+@cache
+def _installed() -> dict[str, str]:
+    return {package: metadata.version(package) for package in PACKAGES}
 
 
 def certificate_of(release: Release) -> dict[str, Any]:

@@ -167,7 +167,6 @@ def prepare(native: Any, plan: Plan, *, text: bool = False, decimal: str = ".", 
         unread = ("other", "sensitive", "identifier")
         needed = [c.name for c in columns if c.inferred or c.role not in unread or c.name in demanded]
         table = frames.to_arrow(native, "anonymize", needed)
-        refuse_apart(native, plan.stratum)
         problems = Problems()
         with problems.collected():
             refuse_identifiers(table, columns, text=text, decimal=decimal)
@@ -176,7 +175,54 @@ def prepare(native: Any, plan: Plan, *, text: bool = False, decimal: str = ".", 
             reads = schema.read(table, columns, plan, text=text, decimal=decimal)
         with problems.collected():
             _weights(table, plan, decimal)
-        problems.refuse()
+    if not problems:
+        with problems.collected():
+            return _prepared(native, plan, table, columns, reads, watch, text, decimal, population)
+    _collect_others(problems, native, plan, table, columns, text, decimal, population)
+    raise problems.error()
+
+
+def _collect_others(
+    problems: Problems,
+    native: Any,
+    plan: Plan,
+    table: Any,
+    columns: tuple[schema.Column, ...],
+    text: bool,
+    decimal: str,
+    population: Any,
+) -> None:
+    """Collect the problems of strata, units, demands and the population, so that all are listed at once."""
+    strata = None
+    with problems.collected():
+        refuse_apart(native, plan.stratum)
+    with problems.collected():
+        _check_sizes(plan, table.num_rows, table.num_rows)
+        units = checked_units(table, plan, decimal)
+        # Only where there are enough: strata that are too small could be merged for ever.
+        strata = constraints_of(table, plan, None if units is None else units.codes)[0].strata
+    # Which demands are possible depends on the rows that are left.
+    if plan.has_demands and plan.missing != "drop":
+        with problems.collected():
+            checked_demands(table, plan, strata, text=text, decimal=decimal)
+    if plan.population is not None:
+        with problems.collected():
+            check_columns(people_of(plan, population), [c.name for c in columns if c.role == "quasi-identifier"])
+
+
+def _prepared(
+    native: Any,
+    plan: Plan,
+    table: Any,
+    columns: tuple[schema.Column, ...],
+    reads: list[schema.Read],
+    watch: Watch,
+    text: bool,
+    decimal: str,
+    population: Any,
+) -> Prepared:
+    """Return everything prepared, from the values that were read."""
+    refuse_apart(native, plan.stratum)
     n_in = table.num_rows
     missing = {read.attribute.name: int(read.values.missing.sum()) for read in reads}
     keep, dropped = _kept_rows(reads, missing, plan)

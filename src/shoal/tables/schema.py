@@ -357,20 +357,15 @@ def _hierarchy(plan: Plan, name: str, values: Codes) -> Hierarchy:
             f"A hierarchical attribute must have a hierarchy. Got none for the column {name!r}.",
             hint=f"pass hierarchies={{{name!r}: 'file.csv'}} (--hierarchy {name}=file.csv).",
         )
-    if not values.levels and _is_rule(given):
+    rule, numbers = _rule(given, name)
+    if rule and not values.levels:
         return Hierarchy.from_nested(["*"])  # there is nothing to build on
-    if isinstance(given, dict) and set(given) == {"prefixes"}:
-        hierarchy = Hierarchy.from_prefixes(values.levels, _numbers(given["prefixes"], name, falling=True) or None)
-    elif isinstance(given, dict) and set(given) == {"widths"}:
-        hierarchy = Hierarchy.intervals(values.levels, _numbers(given["widths"], name))
+    if rule == "prefixes":
+        hierarchy = Hierarchy.from_prefixes(values.levels, numbers or None)
+    elif rule == "widths":
+        hierarchy = Hierarchy.intervals(values.levels, numbers)
     elif isinstance(given, dict) and set(given) in ({"labels", "parents"}, {"labels", "parents", "lengths"}):
         hierarchy = Hierarchy.from_plain(given, f"the hierarchy of {name!r}")
-    elif isinstance(given, str) and given == "prefixes":
-        hierarchy = Hierarchy.from_prefixes(values.levels)
-    elif isinstance(given, str) and given.startswith("prefixes:"):
-        hierarchy = Hierarchy.from_prefixes(values.levels, _numbers(given[9:].split(","), name, falling=True))
-    elif isinstance(given, str) and given.startswith("widths:"):
-        hierarchy = Hierarchy.intervals(values.levels, _numbers(given[7:].split(","), name))
     elif isinstance(given, str):
         hierarchy = Hierarchy.load(given)
     else:
@@ -379,10 +374,19 @@ def _hierarchy(plan: Plan, name: str, values: Codes) -> Hierarchy:
     return hierarchy
 
 
-def _is_rule(given: Any) -> bool:
-    """Return whether a hierarchy is built from the values of its column."""
-    names = given.partition(":")[:1] if isinstance(given, str) else tuple(given) if isinstance(given, dict) else ()
-    return names in (("prefixes",), ("widths",))
+def _rule(given: Any, name: str) -> tuple[str, list[Any]]:
+    """Return how a hierarchy is built from the values of its column, ``prefixes`` or ``widths``, and the numbers.
+
+    An empty text is returned if the hierarchy is given as it is.
+    """
+    if isinstance(given, dict) and set(given) in ({"prefixes"}, {"widths"}):
+        ((rule, numbers),) = given.items()
+    elif isinstance(given, str) and (given == "prefixes" or given.startswith(("prefixes:", "widths:"))):
+        rule, colon, rest = given.partition(":")
+        numbers = rest.split(",") if colon else []
+    else:
+        return "", []
+    return rule, _numbers(numbers, name, falling=rule == "prefixes")
 
 
 def _numbers(given: Any, name: str, *, falling: bool = False) -> list[Any]:

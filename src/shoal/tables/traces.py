@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["plain", "plain_column", "without_hidden", "without_traces", "without_unused"]
+__all__ = ["plain", "plain_column", "plain_pandas", "without_hidden", "without_traces", "without_unused"]
 
 
 def plain(table: Any) -> Any:
@@ -18,6 +18,17 @@ def plain(table: Any) -> Any:
         if column is not table.column(at):
             table = table.set_column(at, field.with_type(column.type), column)
     return table
+
+
+def plain_pandas(frame: Any) -> Any:
+    """Return a data frame of pandas in which every column of Arrow has a type that can be computed with."""
+    new = {}
+    for name in frame.columns:
+        column = getattr(frame[name].array, "_pa_array", None)
+        known = column if column is None else plain_column(column)
+        if known is not column:
+            new[name] = type(frame[name])(type(frame[name].array)(known), index=frame.index)
+    return frame.assign(**new) if new else frame
 
 
 def plain_column(column: Any) -> Any:
