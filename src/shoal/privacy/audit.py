@@ -154,7 +154,7 @@ def verify_table(
         if name not in WANTED:
             hint = near_names(name, WANTED, f"there are {', '.join(WANTED)}.")
             raise OptionError(f"The check of a table has no option {name!r}.", hint=hint)
-    plan = Plan.of(**fields, **({} if population is None else {"population": "given"}))
+    plan = Plan.of(**(fields if population is None else fields | {"population": "given"}))
     data = to_arrow(data, "verify")  # refuses a table without rows
     others = (unit, *plan.demanded_of)
     names = (

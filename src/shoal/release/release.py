@@ -174,7 +174,7 @@ class Release:
         record: str | PathLike[str] | bool = True,
         report: str | PathLike[str] | None = None,
         force: bool = False,
-        progress: Progress | None = None,
+        progress: Progress | bool | None = None,
         **options: Any,
     ) -> Release:
         """Write the release; it is read again and verified before the file gets its name.
@@ -190,7 +190,8 @@ class Release:
             there is a certificate. False: nowhere.
         force : bool
             Whether to overwrite existing files.
-        progress : callable or None
+        progress : callable, True or None
+            True draws a bar in a notebook or on a terminal.
         **options
             Options of :func:`shoal.io.write`.
 

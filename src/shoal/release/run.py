@@ -5,16 +5,17 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from shoal.arrays import Array
 from shoal.errors import DisclosureError, DisclosureWarning, OptionError
-from shoal.plan import Plan
+from shoal.fields import Fields
+from shoal.plan import Plan, with_fields
 from shoal.privacy.audit import Audit, audit, counted, require_privacy
 from shoal.privacy.demands import demands_of
-from shoal.progress import Progress, part, throttled
+from shoal.progress import Progress, drawn, part, throttled
 from shoal.release.groups.blocks import Block, joint
 from shoal.release.groups.population import IN_MEMORY
 from shoal.release.measures.bounds import bound_of
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+@with_fields
 def anonymize(
     table: Any,
     k: int | None = None,
@@ -42,8 +44,8 @@ def anonymize(
     identifiers: Sequence[str] | None = (),
     population: Any = None,
     plan: Plan | None = None,
-    progress: Progress | None = None,
-    **fields: Any,
+    progress: Progress | bool | None = None,
+    **fields: Unpack[Fields],
 ) -> Release:
     """Hide every record of a table in a group of at least k similar records.
 
@@ -63,11 +65,12 @@ def anonymize(
         People who may be in the table, for ``k_map`` and ``presence``.
     plan : Plan or None
         The plan, in place of all other arguments except `table` and `progress`.
-    progress : callable or None
-        Receives the fraction done.
+    progress : callable, True or None
+        A callable receives the fraction done. True draws a bar in a notebook or on a terminal.
     **fields
         The other fields of :class:`shoal.Plan`: ``l``, ``t``, ``models``, ``weight``, ``unit``, ``stratum``,
-        ``types``, ``hierarchies``, ``missing``, ``release``, ``method``, ``random_state``, ..
+        ``types``, ``hierarchies``, ``missing``, ``release``, ``method``, ``random_state``, .. The names of the command
+        line (``qi``, ``sensitive``, ``id``, ``seed``, ..) and those of sdcMicro are taken too.
 
     Returns
     -------
@@ -88,7 +91,7 @@ def anonymize(
     {'age': [32, 32, 59, 59], 'income': [2200.0, 2200.0, 4200.0, 4200.0], 'ill': [0, 1, 0, 0]}
     """
     named = str(population) if isinstance(population, str | PathLike) else ""
-    given = {
+    given: dict[str, Any] = {
         **({} if k is None else {"k": k}),
         **({} if quasi_identifiers is None else {"quasi_identifiers": quasi_identifiers}),
         **({"sensitive_attributes": sensitive_attributes} if _some(sensitive_attributes) else {}),
@@ -102,7 +105,9 @@ def anonymize(
             hint="plan.model_copy(update={..}) returns a changed plan.",
         )
     people = None if named else population
-    return release_of(table, Plan.of(**given) if plan is None else plan, progress=progress, population=people)
+    wanted = Plan.of(**given) if plan is None else plan
+    with drawn(progress, "anonymize") as report:
+        return release_of(table, wanted, progress=report, population=people)
 
 
 def _some(names: Sequence[str] | None) -> bool:
