@@ -21,6 +21,8 @@ from shoal.tables.schema import Attribute, Column
 if TYPE_CHECKING:
     from os import PathLike
 
+    from matplotlib.figure import Figure
+
     from shoal.io import Source, Written
 
 
@@ -213,6 +215,32 @@ class Release:
             **options,
         )
 
+    def plot(self, what: str = "all") -> Figure:
+        """Draw the release with matplotlib, from the figures of the report.
+
+        Every picture may be published with the release: it shows what the report shows, which tells nothing of the
+        originals that the certificate does not. Figures that the report does not tell are not drawn.
+
+        Parameters
+        ----------
+        what : "all", "loss", "sizes" or "columns"
+            The loss of each attribute, the sizes of groups, each quasi-identifier before and after, or all of them.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            Notebooks show it; ``savefig`` writes it to a file.
+
+        Raises
+        ------
+        ShoalError
+            If matplotlib is not installed: ``pip install 'shoal[plot]'``.
+        """
+        from shoal.release.report.facts import facts_of
+        from shoal.release.report.plots import figure_of
+
+        return figure_of(facts_of(self), what)
+
     def check(self, source: Source) -> None:
         """Raise an error unless k, counting rows, and all models hold in every block of a table that was read again."""
         from shoal.release.verification import audit_of
@@ -220,6 +248,13 @@ class Release:
         for block in self.blocks:
             names = [*block.columns, *self.plan.stratum]
             require_privacy(audit_of(source, names, self.plan.k, self.plan, self.people), "The file")
+
+    def _repr_html_(self) -> str:
+        """Return what notebooks show: the main figures, none of which says more than the certificate."""
+        from shoal.release.report.facts import facts_of
+        from shoal.release.report.render import render_summary
+
+        return render_summary(facts_of(self))
 
     def __repr__(self) -> str:
         from shoal.release.report.demands import demand_in_words
