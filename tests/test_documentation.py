@@ -1,5 +1,6 @@
 """What the documentation says is true: examples run, links resolve, generated pages are up to date."""
 
+import ast
 import doctest
 import inspect
 import io
@@ -163,6 +164,74 @@ def test_internal_links_resolve(page):
 def test_the_navigation_has_every_page_once():
     listed = re.findall(r"^\s*- (?:[^:\n]+: )?(\S+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
     assert sorted(listed) == sorted(page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md"))
+
+
+def test_the_picture_of_the_report_is_that_of_the_example():
+    """After a change of the example, run docs/picture.py, which needs a browser."""
+    image = pytest.importorskip("PIL.Image", reason="Pillow comes with matplotlib, and reads the picture")
+    path = DOCS / "report.png"
+    assert path.stat().st_size <= 200_000
+    example = re.search(r"^rows +(.* groups)", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    with image.open(path) as picture:
+        assert picture.text["Description"] == example[1]
+    for page in (ROOT / "README.md", DOCS / "index.md"):
+        assert "report.png)" in page.read_text(encoding="utf-8")
+
+
+def test_copy_buttons_copy_what_is_typed():
+    """docs/copy.js gives the theme the text to copy; the test reads its prompts, as a browser is not at hand."""
+    settings = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    for line in ("- content.code.copy", "- copy.js", "pygments_lang_class: true"):
+        assert line in settings
+    script = (DOCS / "copy.js").read_text(encoding="utf-8")
+    assert 'setAttribute("data-copy"' in script
+    prompts = dict(re.findall(r"(\w+): /(.+?)/[,}\s]", script))
+    assert set(prompts) == {"pycon", "console"}
+    seen = set()
+    for page in PAGES:
+        for language, code, line in blocks(page):
+            if language in prompts:
+                prompt = re.compile(prompts[language])
+                typed = [prompt.sub("", text) for text in code.splitlines() if prompt.search(text)]
+                assert typed, f"{name_of(page)}:{line}"
+                assert not any(text.startswith((">>>", "$ ")) for text in typed)
+                seen.add(language)
+    assert seen == set(prompts)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_figures_in_examples_are_rounded(page):
+    for language, code, line in blocks(page):
+        if language in ("pycon", "console"):
+            shown = [text for text in code.splitlines() if not text.startswith((">>> ", "... ", "$ "))]
+            assert not re.search(r"\d\.\d{5,}", "\n".join(shown)), f"{name_of(page)}:{line}"
+
+
+def texts_of_the_source():
+    """Return every text of the source, with .. for what is filled in."""
+    found = set()
+    for path in Path(shoal.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.JoinedStr):
+                found.add("".join(str(part.value) if isinstance(part, ast.Constant) else ".." for part in node.values))
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                found.add(node.value)
+    return found
+
+
+def test_messages_that_can_be_looked_up_exist():
+    """docs/how-to/troubleshooting.md: a heading quotes a message, with .. for what differs."""
+    page = (DOCS / "how-to" / "troubleshooting.md").read_text(encoding="utf-8")
+    headings = re.findall(r"^### (.+)$", page, re.MULTILINE)
+    assert len(headings) >= 30
+    texts = texts_of_the_source()
+
+    def is_said(heading):
+        parts = ".*?".join(re.escape(part) for part in re.split(r" ?\.\. ?", heading))
+        return any(re.search(parts, text, re.DOTALL) for text in texts)
+
+    assert [heading for heading in headings if not is_said(heading)] == []
+    assert not is_said("The column .. looks like an elephant")
 
 
 def test_every_public_name_is_in_the_reference():
