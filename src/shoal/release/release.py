@@ -12,6 +12,7 @@ from shoal.plan import Plan
 from shoal.privacy.audit import Audit, require_privacy
 from shoal.progress import Progress
 from shoal.release.groups.blocks import Block
+from shoal.release.later import Later
 from shoal.release.measures.losses import Losses
 from shoal.release.measures.utility import Utility
 from shoal.release.report.evidence import Evidence
@@ -59,7 +60,8 @@ class Release:
     evidence : Evidence
         Aggregates before and after, none of which reveals a record.
     utility : Utility
-        Measures of recoding schemes: NCP, Total-IL, C_AVG, C_DM.
+        Measures of recoding schemes: NCP, Total-IL, C_AVG, C_DM. Of a small table, both are computed when they are
+        first asked for; until then, the release keeps the values that they are computed from.
     text : bool
         Whether the table contains text as in a CSV file.
     people : pyarrow.Table or None
@@ -81,8 +83,8 @@ class Release:
     rows_removed: int
     warnings: tuple[str, ...]
     timings: Mapping[str, float]
-    evidence: Evidence
-    utility: Utility
+    later_evidence: Later[Evidence] = field(repr=False)
+    later_utility: Later[Utility] = field(repr=False)
     lower_bound: float | None = None
     text: bool = False
     people: Any = None
@@ -104,6 +106,16 @@ class Release:
     def audit(self) -> Audit:
         """Return the audit of the published table."""
         return self.verified.audit
+
+    @property
+    def evidence(self) -> Evidence:
+        """Return the aggregates that the report shows; those of small tables are computed when they are needed."""
+        return self.later_evidence()
+
+    @property
+    def utility(self) -> Utility:
+        """Return the measures of recoding schemes; those of small tables are computed when they are needed."""
+        return self.later_utility()
 
     @property
     def missing(self) -> dict[str, int]:

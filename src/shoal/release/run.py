@@ -18,13 +18,14 @@ from shoal.privacy.demands import demands_of
 from shoal.progress import Progress, drawn, part, throttled
 from shoal.release.groups.blocks import Block, joint
 from shoal.release.groups.population import IN_MEMORY
+from shoal.release.later import Later
 from shoal.release.measures.bounds import bound_of
 from shoal.release.measures.losses import losses
-from shoal.release.measures.utility import utility_of
+from shoal.release.measures.utility import Utility, utility_of
 from shoal.release.preparation import Prepared, prepare
 from shoal.release.publishing import published, without_metadata
 from shoal.release.release import Release
-from shoal.release.report.evidence import Measured, gather_evidence
+from shoal.release.report.evidence import Evidence, Measured, gather_evidence
 from shoal.release.report.positions import positions_of
 from shoal.release.verified import Verified
 from shoal.tables import frames
@@ -32,6 +33,9 @@ from shoal.tables.apart import apart_in
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+# Records of a table whose report is measured when it is needed.
+SMALL = 20_000
 
 
 @with_fields
@@ -159,15 +163,7 @@ def _carried_out(prepared: Prepared, progress: Progress | None) -> Release:
         audited = _audited(result, prepared, blocks, units)
     with watch("measuring"):
         labels = joint(blocks)
-        evidence = gather_evidence(
-            measured,
-            labels=labels,
-            k=plan.k,
-            X=positions_of(measured, labels, plan.coordinates),
-            sizes=np.repeat(*(np.array(part) for part in zip(*audited.sizes.items(), strict=True))),
-            most=lost.most,
-        )
-        utility = utility_of(prepared.reads, blocks, plan.k, prepared.cells)
+        evidence, utility = _measures(prepared, blocks, measured, labels, audited, lost.most)
     messages = list(prepared.warnings)
     held = audited.k if audited.k_units is None else audited.k_units
     if len(blocks) > 1 and held < plan.k:
@@ -193,11 +189,34 @@ def _carried_out(prepared: Prepared, progress: Progress | None) -> Release:
         rows_removed=prepared.rows_removed,
         warnings=tuple(messages),
         timings=watch.seconds,
-        evidence=evidence,
-        utility=utility,
+        later_evidence=evidence,
+        later_utility=utility,
         text=prepared.text,
         people=prepared.people,
     )
+
+
+def _measures(
+    prepared: Prepared, blocks: list[Block], measured: list[Measured], labels: Array, audited: Audit, most: int
+) -> tuple[Later[Evidence], Later[Utility]]:
+    """Return what is measured on originals and groups: of a small table when it is needed, else now.
+
+    Many never ask for it. The values were read into arrays of their own, so that changes of the table do not matter,
+    but those of a large table would take too much memory until somebody asks.
+    """
+    plan, reads, cells = prepared.plan, prepared.reads, prepared.cells
+    small = len(labels) <= SMALL and cells is None
+    sizes = np.repeat(*(np.array(part) for part in zip(*audited.sizes.items(), strict=True)))
+
+    def evidence() -> Evidence:
+        X = positions_of(measured, labels, plan.coordinates)
+        return gather_evidence(measured, labels=labels, k=plan.k, X=X, sizes=sizes, most=most)
+
+    later = Later(evidence), Later(lambda: utility_of(reads, blocks, plan.k, cells))
+    if not small:
+        for one in later:
+            one()
+    return later
 
 
 def _table_of(prepared: Prepared, blocks: list[Block], order: Array | None) -> tuple[Any, list[Measured]]:
