@@ -155,7 +155,7 @@ def _carried_out(case: Case, folder: Path, outcome: Outcome) -> None:
         outcome.certificate = certificate_of(release)
         outcome.texts["certificate"] = json.dumps(outcome.certificate, ensure_ascii=False)
     if case.way.get("report"):
-        outcome.texts["report"] = release.report()
+        outcome.texts["report"] = release.report() + release._repr_html_()
 
 
 def _repeated(case: Case, fields: dict[str, Any], table: Any, people: Any, outcome: Outcome) -> None:

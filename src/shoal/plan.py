@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Unpack, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator, model_validator
 
 from shoal.errors import OptionError, near_names
+from shoal.fields import COMMAND_LINE, MEANT, AllFields, F, shows_fields
 from shoal.frozen import frozen
 
 Kind = Literal["continuous", "integer", "ordinal", "nominal", "hierarchical", "boolean", "date", "datetime", "place"]
@@ -29,7 +30,7 @@ CELLS = ("value", "*", *PERIODS)
 
 # Names of lists of columns, in place of entries of `types`.
 OF_ONE_TYPE = ("nominal", "ordinal", "continuous")
-# sdcMicro's names, and the fields that they set.
+# sdcMicro's names, and the fields that they set. Those of the command line are in shoal.fields.
 SDCMICRO = {
     "keyVars": "quasi_identifiers",
     "numVars": "quasi_identifiers",
@@ -324,8 +325,8 @@ class Plan(BaseModel):
         return self.l is not None or self.t is not None or bool(self.models)
 
     @classmethod
-    def of(cls, **fields: Any) -> Plan:
-        """Return the plan with these fields, which may have sdcMicro's names.
+    def of(cls, **fields: Unpack[AllFields]) -> Plan:
+        """Return the plan with these fields, which may have sdcMicro's names or those of the command line.
 
         ``nominal=[..]``, ``ordinal=[..]`` and ``continuous=[..]`` list columns of these types.
 
@@ -334,7 +335,7 @@ class Plan(BaseModel):
         OptionError
             If a field is unknown or wrong.
         """
-        return cls._checked(fields, quoting=True)
+        return cls._checked(dict(fields), quoting=True)
 
     @classmethod
     def of_job(cls, fields: dict[str, Any]) -> Plan:
@@ -347,9 +348,10 @@ class Plan(BaseModel):
     @classmethod
     def _checked(cls, fields: dict[str, Any], *, quoting: bool) -> Plan:
         for name in fields:
-            if name not in (*cls.model_fields, *SDCMICRO, *OF_ONE_TYPE):
+            if name not in (*cls.model_fields, *COMMAND_LINE, *SDCMICRO, *OF_ONE_TYPE):
+                known = (MEANT[name],) if name in MEANT else (*cls.model_fields, *COMMAND_LINE, *OF_ONE_TYPE)
                 raise OptionError(
-                    f"A plan has no field {name!r}.", hint=near_names(name, cls.model_fields, "see shoal.Plan.")
+                    f"A plan has no field {name!r}.", hint=near_names(MEANT.get(name, name), known, "see shoal.Plan.")
                 )
         try:
             return cls.model_validate(with_our_names(fields))
@@ -372,6 +374,15 @@ class Plan(BaseModel):
         return yaml_of(self.job())
 
 
+def with_fields(function: F) -> F:
+    """Let help and completion show the fields of a plan in place of the ``**fields`` of a function."""
+    defaults = {name: field.default for name, field in Plan.model_fields.items()}
+    return shows_fields(function, defaults, OF_ONE_TYPE)
+
+
+with_fields(Plan.of.__func__)  # type: ignore[attr-defined]
+
+
 def yaml_of(values: Mapping[str, Any]) -> str:
     """Return plain values as YAML."""
     import yaml
@@ -389,8 +400,15 @@ def yaml_of(values: Mapping[str, Any]) -> str:
 
 
 def with_our_names(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields with sdcMicro's names replaced, and lists of columns of a type as types."""
-    renamed = {name: value for name, value in fields.items() if name not in SDCMICRO and name not in OF_ONE_TYPE}
+    """Return the fields under our names: not sdcMicro's or the command line's, and lists of columns as types."""
+    renamed = {n: value for n, value in fields.items() if n not in (*SDCMICRO, *COMMAND_LINE, *OF_ONE_TYPE)}
+    for name, ours in COMMAND_LINE.items():
+        if fields.get(name) is not None:
+            if renamed.get(ours) is not None:
+                raise OptionError(
+                    f"A plan must set {ours!r} once. Got {name!r} as well, the command line's name for it."
+                )
+            renamed[ours] = fields[name]
     for kind in OF_ONE_TYPE:
         types = renamed.get("types") or {}
         if not isinstance(types, dict):
@@ -434,4 +452,8 @@ def _message_and_hint(error: ValidationError, quoting: bool) -> tuple[str, str |
     got = f" Got {got!r}." if quoting and isinstance(got, str | int | float) else ""
     known = KINDS if field == "types" else FORMS if field == "release" else ()
     hint = near_names(first.get("input"), known, f"one of {', '.join(known)}.") if known else None
+    if quoting and first["type"] == "dict_type" and isinstance(first.get("input"), str):
+        # COLUMN=VALUE, as the command line takes it.
+        column, sign, value = first["input"].partition("=")
+        hint = f"write {field}={{{column!r}: {value!r}}}." if sign else f"write {field}={{'COLUMN': {column!r}}}."
     return f"{named} {words}.{got}", hint

@@ -193,6 +193,37 @@ def test_the_demo_shows_a_group_and_leaves_what_it_says(people, run):
     run("demo", "--force", "-q")
 
 
+def test_the_demo_writes_a_table_to_try_things_on(people, run):
+    (people / "people.csv").unlink()
+    said = run("demo", "--write", "people.csv").stdout
+    assert "people.csv: 300 people of an invented health survey, 7 columns" in said
+    lines = (people / "people.csv").read_text().splitlines()
+    assert lines[0] == "person_id,region,birth_date,sex,education,income,diagnosis"
+    assert len(lines) == 301
+    assert sorted(path.name for path in people.iterdir()) == ["people.csv"]
+    # What it proposes works.
+    proposed = " ".join(said.split()).partition("Release it with shoal ")[2].split()
+    run(*proposed, "-q")
+    run("verify", "release.csv", "-q")
+
+
+def test_the_demo_overwrites_no_table_unless_it_must(people, run):
+    before = (people / "people.csv").read_bytes()
+    assert "must not be there yet" in flat(run("demo", "--write", "people.csv", code=2))
+    assert (people / "people.csv").read_bytes() == before
+    run("demo", "--write", "people.csv", "--rows", 20, "--force", "-q")
+    assert len((people / "people.csv").read_text().splitlines()) == 21
+
+
+def test_the_demo_writes_other_formats_and_a_table_or_a_folder(people, run):
+    run("demo", "--write", "people.parquet", "--rows", 30)
+    assert shoal.io.read(people / "people.parquet").table.num_rows == 30
+    assert "one file (--write) or a folder (--out)" in flat(run("demo", "--write", "a.csv", "--out", "b", code=2))
+    assert not (people / "a.csv").exists()
+    assert not (people / "b").exists()
+    assert "The option --rows must be at least 1. Got 0." in flat(run("demo", "--write", "a.csv", "--rows", 0, code=2))
+
+
 # --- help ---
 
 

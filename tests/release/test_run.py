@@ -652,7 +652,8 @@ def secretive():
 
 
 def said_of(release):
-    return json.dumps(release.certificate) + release.report() + repr(release) + " ".join(release.warnings)
+    pages = release.report() + release._repr_html_()
+    return json.dumps(release.certificate) + pages + repr(release) + " ".join(release.warnings)
 
 
 @pytest.mark.parametrize("missing", ["value", "drop"])

@@ -16,6 +16,7 @@ import numpy as np
 
 from shoal.arrays import Array
 from shoal.errors import DataError, DisclosureError, OptionError, near_names
+from shoal.fields import COMMAND_LINE
 from shoal.privacy.classes import Units, classes_of, told_apart, units_of
 from shoal.tables.apart import apart_in
 from shoal.tables.frames import to_arrow
@@ -31,6 +32,8 @@ WANTED = (
     *("sensitive_attributes", "l", "t", "models", "k_map", "presence"),
     *("types", "levels", "hierarchies", "formats", "missing_values"),
 )
+# Its parameters that are fields of a plan too.
+PARAMETERS = ("quasi_identifiers", "k", "unit", "population")
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -112,8 +115,8 @@ def verify(
     **fields
         What is required of sensitive attributes and how they are read, as in :class:`shoal.Plan`:
         ``sensitive_attributes``, ``l``, ``t``, ``models``, ``k_map``, ``presence``, ``types``, ``levels``,
-        ``hierarchies``, ``formats``, ``missing_values``. If sensitive attributes are named and nothing is
-        required of them, `glances` has their measured values.
+        ``hierarchies``, ``formats``, ``missing_values``; their names on the command line are taken too. If sensitive
+        attributes are named and nothing is required of them, `glances` has their measured values.
 
     Returns
     -------
@@ -151,10 +154,11 @@ def verify_table(
     from shoal.privacy.demands import demands_of, glances_of, said_of
 
     for name in fields:
-        if name not in WANTED:
-            hint = near_names(name, WANTED, f"there are {', '.join(WANTED)}.")
+        ours = COMMAND_LINE.get(name, name)
+        if ours not in WANTED:
+            hint = near_names(ours, (*WANTED, *PARAMETERS), f"there are {', '.join(WANTED)}.")
             raise OptionError(f"The check of a table has no option {name!r}.", hint=hint)
-    plan = Plan.of(**fields, **({} if population is None else {"population": "given"}))
+    plan = Plan.of(**(fields if population is None else fields | {"population": "given"}))
     data = to_arrow(data, "verify")  # refuses a table without rows
     others = (unit, *plan.demanded_of)
     names = (

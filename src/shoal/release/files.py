@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from shoal.io import Source, write
 from shoal.io.files import cannot_write, checked_target, draft
 from shoal.io.turns import in_turn
-from shoal.progress import Progress
+from shoal.progress import Progress, drawn
 from shoal.release.hooks import Hooks
 from shoal.release.job import Job, record_for
 from shoal.release.targets import Target
@@ -52,14 +52,15 @@ def save(
     record: Target | bool = True,
     report: Target | None = None,
     force: bool = False,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     **options: Any,
 ) -> Release:
     """Write a release; see :meth:`Release.save`."""
     kept = record_for(record, path, certificate, options.get("format"))
     job = Job(release.plan, release.source, path, certificate, kept, report, writing=options, force=force)
     job.check_targets()
-    release = write_release(release, job, _WritingProgress(progress))
+    with drawn(progress, "save") as shown:
+        release = write_release(release, job, _WritingProgress(shown))
     warn_of(release)
     return release
 

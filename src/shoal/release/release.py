@@ -12,6 +12,7 @@ from shoal.plan import Plan
 from shoal.privacy.audit import Audit, require_privacy
 from shoal.progress import Progress
 from shoal.release.groups.blocks import Block
+from shoal.release.later import Later
 from shoal.release.measures.losses import Losses
 from shoal.release.measures.utility import Utility
 from shoal.release.report.evidence import Evidence
@@ -20,6 +21,8 @@ from shoal.tables.schema import Attribute, Column
 
 if TYPE_CHECKING:
     from os import PathLike
+
+    from matplotlib.figure import Figure
 
     from shoal.io import Source, Written
 
@@ -57,7 +60,8 @@ class Release:
     evidence : Evidence
         Aggregates before and after, none of which reveals a record.
     utility : Utility
-        Measures of recoding schemes: NCP, Total-IL, C_AVG, C_DM.
+        Measures of recoding schemes: NCP, Total-IL, C_AVG, C_DM. Of a small table, both are computed when they are
+        first asked for; until then, the release keeps the values that they are computed from.
     text : bool
         Whether the table contains text as in a CSV file.
     people : pyarrow.Table or None
@@ -79,8 +83,8 @@ class Release:
     rows_removed: int
     warnings: tuple[str, ...]
     timings: Mapping[str, float]
-    evidence: Evidence
-    utility: Utility
+    later_evidence: Later[Evidence] = field(repr=False)
+    later_utility: Later[Utility] = field(repr=False)
     lower_bound: float | None = None
     text: bool = False
     people: Any = None
@@ -102,6 +106,16 @@ class Release:
     def audit(self) -> Audit:
         """Return the audit of the published table."""
         return self.verified.audit
+
+    @property
+    def evidence(self) -> Evidence:
+        """Return the aggregates that the report shows; those of small tables are computed when they are needed."""
+        return self.later_evidence()
+
+    @property
+    def utility(self) -> Utility:
+        """Return the measures of recoding schemes; those of small tables are computed when they are needed."""
+        return self.later_utility()
 
     @property
     def missing(self) -> dict[str, int]:
@@ -174,7 +188,7 @@ class Release:
         record: str | PathLike[str] | bool = True,
         report: str | PathLike[str] | None = None,
         force: bool = False,
-        progress: Progress | None = None,
+        progress: Progress | bool | None = None,
         **options: Any,
     ) -> Release:
         """Write the release; it is read again and verified before the file gets its name.
@@ -190,7 +204,8 @@ class Release:
             there is a certificate. False: nowhere.
         force : bool
             Whether to overwrite existing files.
-        progress : callable or None
+        progress : callable, True or None
+            True draws a bar in a notebook or on a terminal.
         **options
             Options of :func:`shoal.io.write`.
 
@@ -212,6 +227,32 @@ class Release:
             **options,
         )
 
+    def plot(self, what: str = "all") -> Figure:
+        """Draw the release with matplotlib, from the figures of the report.
+
+        Every picture may be published with the release: it shows what the report shows, which tells nothing of the
+        originals that the certificate does not. Figures that the report does not tell are not drawn.
+
+        Parameters
+        ----------
+        what : "all", "loss", "sizes" or "columns"
+            The loss of each attribute, the sizes of groups, each quasi-identifier before and after, or all of them.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            Notebooks show it; ``savefig`` writes it to a file.
+
+        Raises
+        ------
+        ShoalError
+            If matplotlib is not installed: ``pip install 'shoal[plot]'``.
+        """
+        from shoal.release.report.facts import facts_of
+        from shoal.release.report.plots import figure_of
+
+        return figure_of(facts_of(self), what)
+
     def check(self, source: Source) -> None:
         """Raise an error unless k, counting rows, and all models hold in every block of a table that was read again."""
         from shoal.release.verification import audit_of
@@ -219,6 +260,13 @@ class Release:
         for block in self.blocks:
             names = [*block.columns, *self.plan.stratum]
             require_privacy(audit_of(source, names, self.plan.k, self.plan, self.people), "The file")
+
+    def _repr_html_(self) -> str:
+        """Return what notebooks show: the main figures, none of which says more than the certificate."""
+        from shoal.release.report.facts import facts_of
+        from shoal.release.report.render import render_summary
+
+        return render_summary(facts_of(self))
 
     def __repr__(self) -> str:
         from shoal.release.report.demands import demand_in_words

@@ -5,25 +5,27 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from shoal.arrays import Array
 from shoal.errors import DisclosureError, DisclosureWarning, OptionError
-from shoal.plan import Plan
+from shoal.fields import Fields
+from shoal.plan import Plan, with_fields
 from shoal.privacy.audit import Audit, audit, counted, require_privacy
 from shoal.privacy.demands import demands_of
-from shoal.progress import Progress, part, throttled
+from shoal.progress import Progress, drawn, part, throttled
 from shoal.release.groups.blocks import Block, joint
 from shoal.release.groups.population import IN_MEMORY
+from shoal.release.later import Later
 from shoal.release.measures.bounds import bound_of
 from shoal.release.measures.losses import losses
-from shoal.release.measures.utility import utility_of
+from shoal.release.measures.utility import Utility, utility_of
 from shoal.release.preparation import Prepared, prepare
 from shoal.release.publishing import published, without_metadata
 from shoal.release.release import Release
-from shoal.release.report.evidence import Measured, gather_evidence
+from shoal.release.report.evidence import Evidence, Measured, gather_evidence
 from shoal.release.report.positions import positions_of
 from shoal.release.verified import Verified
 from shoal.tables import frames
@@ -32,7 +34,11 @@ from shoal.tables.apart import apart_in
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+# Records of a table whose report is measured when it is needed.
+SMALL = 20_000
 
+
+@with_fields
 def anonymize(
     table: Any,
     k: int | None = None,
@@ -42,8 +48,8 @@ def anonymize(
     identifiers: Sequence[str] | None = (),
     population: Any = None,
     plan: Plan | None = None,
-    progress: Progress | None = None,
-    **fields: Any,
+    progress: Progress | bool | None = None,
+    **fields: Unpack[Fields],
 ) -> Release:
     """Hide every record of a table in a group of at least k similar records.
 
@@ -63,11 +69,12 @@ def anonymize(
         People who may be in the table, for ``k_map`` and ``presence``.
     plan : Plan or None
         The plan, in place of all other arguments except `table` and `progress`.
-    progress : callable or None
-        Receives the fraction done.
+    progress : callable, True or None
+        A callable receives the fraction done. True draws a bar in a notebook or on a terminal.
     **fields
         The other fields of :class:`shoal.Plan`: ``l``, ``t``, ``models``, ``weight``, ``unit``, ``stratum``,
-        ``types``, ``hierarchies``, ``missing``, ``release``, ``method``, ``random_state``, ..
+        ``types``, ``hierarchies``, ``missing``, ``release``, ``method``, ``random_state``, .. The names of the command
+        line (``qi``, ``sensitive``, ``id``, ``seed``, ..) and those of sdcMicro are taken too.
 
     Returns
     -------
@@ -88,7 +95,7 @@ def anonymize(
     {'age': [32, 32, 59, 59], 'income': [2200.0, 2200.0, 4200.0, 4200.0], 'ill': [0, 1, 0, 0]}
     """
     named = str(population) if isinstance(population, str | PathLike) else ""
-    given = {
+    given: dict[str, Any] = {
         **({} if k is None else {"k": k}),
         **({} if quasi_identifiers is None else {"quasi_identifiers": quasi_identifiers}),
         **({"sensitive_attributes": sensitive_attributes} if _some(sensitive_attributes) else {}),
@@ -102,7 +109,9 @@ def anonymize(
             hint="plan.model_copy(update={..}) returns a changed plan.",
         )
     people = None if named else population
-    return release_of(table, Plan.of(**given) if plan is None else plan, progress=progress, population=people)
+    wanted = Plan.of(**given) if plan is None else plan
+    with drawn(progress, "anonymize") as report:
+        return release_of(table, wanted, progress=report, population=people)
 
 
 def _some(names: Sequence[str] | None) -> bool:
@@ -154,15 +163,7 @@ def _carried_out(prepared: Prepared, progress: Progress | None) -> Release:
         audited = _audited(result, prepared, blocks, units)
     with watch("measuring"):
         labels = joint(blocks)
-        evidence = gather_evidence(
-            measured,
-            labels=labels,
-            k=plan.k,
-            X=positions_of(measured, labels, plan.coordinates),
-            sizes=np.repeat(*(np.array(part) for part in zip(*audited.sizes.items(), strict=True))),
-            most=lost.most,
-        )
-        utility = utility_of(prepared.reads, blocks, plan.k, prepared.cells)
+        evidence, utility = _measures(prepared, blocks, measured, labels, audited, lost.most)
     messages = list(prepared.warnings)
     held = audited.k if audited.k_units is None else audited.k_units
     if len(blocks) > 1 and held < plan.k:
@@ -188,11 +189,34 @@ def _carried_out(prepared: Prepared, progress: Progress | None) -> Release:
         rows_removed=prepared.rows_removed,
         warnings=tuple(messages),
         timings=watch.seconds,
-        evidence=evidence,
-        utility=utility,
+        later_evidence=evidence,
+        later_utility=utility,
         text=prepared.text,
         people=prepared.people,
     )
+
+
+def _measures(
+    prepared: Prepared, blocks: list[Block], measured: list[Measured], labels: Array, audited: Audit, most: int
+) -> tuple[Later[Evidence], Later[Utility]]:
+    """Return what is measured on originals and groups: of a small table when it is needed, else now.
+
+    Many never ask for it. The values were read into arrays of their own, so that changes of the table do not matter,
+    but those of a large table would take too much memory until somebody asks.
+    """
+    plan, reads, cells = prepared.plan, prepared.reads, prepared.cells
+    small = len(labels) <= SMALL and cells is None
+    sizes = np.repeat(*(np.array(part) for part in zip(*audited.sizes.items(), strict=True)))
+
+    def evidence() -> Evidence:
+        X = positions_of(measured, labels, plan.coordinates)
+        return gather_evidence(measured, labels=labels, k=plan.k, X=X, sizes=sizes, most=most)
+
+    later = Later(evidence), Later(lambda: utility_of(reads, blocks, plan.k, cells))
+    if not small:
+        for one in later:
+            one()
+    return later
 
 
 def _table_of(prepared: Prepared, blocks: list[Block], order: Array | None) -> tuple[Any, list[Measured]]:

@@ -41,7 +41,7 @@ class Told(NamedTuple):
 
 def told_of(release: Release) -> Told:
     """Return what may be told of the figures of a release."""
-    losses, utility, audit = release.losses, release.utility, release.audit
+    losses, audit = release.losses, release.audit
     digits = losses.digits
     gap = release.gap
     # A cell is as wide as the plan says, but its measures are those of its records, and of removed ones.
@@ -54,8 +54,8 @@ def told_of(release: Release) -> Told:
         by_attribute={name: told(loss, losses.digits_by_attribute[name]) for name, loss in losses.by_attribute.items()},
         lower_bound=told_at_least(release.lower_bound, digits),
         gap=None if gap is None or isinf(gap) else told_at_most(gap, digits),
-        certainty_penalty=told(utility.certainty_penalty, of_widths),
-        total_information_loss=told(utility.total_information_loss, of_widths),
+        certainty_penalty=told(release.utility.certainty_penalty, of_widths) if of_widths else None,
+        total_information_loss=told(release.utility.total_information_loss, of_widths) if of_widths else None,
         discernability=sum(count * size**2 for size, count in audit.sizes.items()),
         average_group_size=audit.rows / audit.classes / release.plan.k,
     )

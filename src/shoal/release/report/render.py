@@ -18,7 +18,9 @@ from shoal.release.report.evidence import Evidence, Frequencies, Histogram
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-__all__ = ["Check", "ColumnFacts", "DemandFacts", "Facts", "File", "render"]
+__all__ = ["Check", "ColumnFacts", "DemandFacts", "Facts", "File", "bars_of", "render", "render_summary"]
+
+MOST = 12  # attributes of a summary
 
 
 @dataclass(frozen=True)
@@ -139,6 +141,16 @@ def render(facts: Facts) -> str:
     )
 
 
+def render_summary(facts: Facts) -> str:
+    """Return the main facts as HTML for the output of a notebook: a part of a page, without scripts or style sheets."""
+    losses = sorted(facts.loss_by_attribute, key=lambda pair: -(pair[1] or 0.0))
+    return (
+        _environment()
+        .get_template("notebook.html")
+        .render(f=facts, verdict=_verdict(facts), losses=losses[:MOST], more=len(losses[MOST:]))
+    )
+
+
 @cache
 def _environment() -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -205,12 +217,12 @@ def _attributes(evidence: Evidence | None) -> list[dict[str, object]]:
         if isinstance(drawn, Histogram):
             entry["picture"] = drawings.histogram(drawn) if drawn.edges else None
         else:
-            entry["rows"] = _rows(drawn)
+            entry["rows"] = bars_of(drawn)
         shown.append(entry)
     return shown
 
 
-def _rows(drawn: Frequencies) -> list[tuple[str, float | None, float, str]]:
+def bars_of(drawn: Frequencies) -> list[tuple[str, float | None, float, str]]:
     """Return for each bar: label, lengths before and after as shares of the longest bar, and CSS class."""
     before = drawn.before
     rows = [(label, None if before is None else before[i], drawn.after[i], "") for i, label in enumerate(drawn.labels)]
