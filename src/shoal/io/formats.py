@@ -38,6 +38,7 @@ FORMATS = {
         Format("spss-portable", (".por",), "shoal.io.statistics"),
         Format("sas", (".sas7bdat",), "shoal.io.statistics"),
         Format("sas-transport", (".xpt",), "shoal.io.statistics"),
+        Format("r", (".rds", ".rda", ".rdata"), "shoal.io.r_files"),
         Format("sqlite", (".sqlite", ".sqlite3", ".db"), "shoal.io.sqlite", database=True),
         Format("duckdb", (".duckdb",), "shoal.io.duck", database=True),
         Format("postgresql", (), "shoal.io.postgres", database=True),
