@@ -43,7 +43,7 @@ _ABSENT = _Absent()
 _as_written = str.encode  # a number: as bytes, which no other value is
 _KINDS = {type(None): 0, _Absent: 1, str: 2, bytes: 3, bool: 4}
 _NULL, _GONE, _TEXT, _NUMBER, _BOOLEAN = range(5)
-_WORDS = {list: "an array", tuple: "an object"}
+_WORDS: dict[type, str] = {list: "an array", tuple: "an object"}
 
 
 _Line = tuple[int, tuple[str, ...], tuple[Any, ...]]

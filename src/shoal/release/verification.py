@@ -54,7 +54,7 @@ def verify_file(
     """
     promised = certificate if isinstance(certificate, Certificate) else read_certificate(certificate)
     source = source if isinstance(source, Source) else read(source, header=True)  # the certificate has the names
-    _require_same_file(source, promised)
+    require_same_file(source, promised)
     plan = plan_of(promised, hierarchies or {}, levels or {}, population is not None)
     blocks, wanted = promised.k.blocks, promised.k.wanted
     for block in blocks:
@@ -73,7 +73,8 @@ def verify_file(
     return together
 
 
-def _require_same_file(source: Source, promised: Certificate) -> None:
+def require_same_file(source: Source, promised: Certificate) -> None:
+    """Raise DisclosureError if a certificate belongs to another file."""
     output = promised.output
     if output is not None and output.sha256 and source.sha256 and output.sha256 != source.sha256:
         raise DisclosureError(
@@ -114,6 +115,8 @@ def plan_of(
         for key, field in _FIELDS.items():
             if plain.get(key):
                 fields[field][name] = plain[key]
+        if "thousands" in plain:
+            fields["thousands"] = plain["thousands"]
     if of_population and not with_population:
         raise OptionError(
             f"The population must be given to check {of_population[0]!r}, which is counted in it. Got none.",
