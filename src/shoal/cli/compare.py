@@ -9,6 +9,7 @@ from rich.text import Text
 
 from shoal.cli import shows
 from shoal.cli.command import JOB, SOURCE, takes
+from shoal.cli.finished import UNITS, compare_finished
 from shoal.cli.shell import Shell, current, reports_errors, stoppable
 from shoal.cli.task import plan_of, reading_of
 from shoal.cli.words import in_words_of_the_command_line
@@ -44,10 +45,6 @@ EXAMPLES = """
 [dim]Nothing is released. The loss is SSE / SST on the coordinates that a release would be made from. The gap is an
 upper limit on how far the loss is above the best possible.[/dim]
 """
-LEGEND = """\
-NCP and Total-IL: width of groups, as a share of the range, the values or the
-levels of each column. C_AVG: average size over k. C_DM: sum of squared sizes.
-Removed records count as suppressed; each adds the size of the table to C_DM."""
 DEFAULT = ("mdav", "mondrian-v2d", "mdav*", "ona*", "auto")
 
 # Options that a comparison takes several times, in place of those of the plan.
@@ -91,8 +88,6 @@ def options(plan: Sequence[Option] = PLAN) -> tuple[Option, ...]:
 def compare(given: Given) -> None:
     """Compare methods on a table: the loss, the time and the group sizes of each. Or compare finished releases."""
     if given["releases"]:
-        from shoal.cli.finished import compare_finished
-
         compare_finished(given)
         return
     if given["key"] is not None:
@@ -114,7 +109,7 @@ def compare(given: Given) -> None:
         shows.print_json({"trials": [trial._asdict() for trial in trials]})
     current().show(_table(trials))
     if given["units"] or len(shapes) > 1:
-        current().show("", _units(trials), "", Text(LEGEND, style="dim"))
+        current().show("", _units(trials), "", Text(UNITS, style="dim"))
     for name, k, error in dict.fromkeys((_name_of(trial), trial.k, trial.error) for trial in trials if trial.error):
         current().note(f"{name}, k = {k}: {in_words_of_the_command_line(error)}")
     if all(trial.error for trial in trials):

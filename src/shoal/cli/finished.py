@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 LEGEND = """\
 Rows that are published alike are a group. The loss is that of replacing records
 by the means of their groups, whatever the groups publish."""
+UNITS = """\
+NCP and Total-IL: width of groups, as a share of the range, the values or the
+levels of each column. C_AVG: average size over k. C_DM: sum of squared sizes.
+Removed records count as suppressed; each adds the size of the table to C_DM."""
 # How text files are written: what holds for the original holds for its releases.
 DIALECT = ("delimiter", "encoding", "decimal", "quote")
 
@@ -53,8 +57,6 @@ def compare_finished(given: Given) -> None:
         shows.print_json({"releases": [one.plain() for one in found]})
     current().show(_table(found), "", Text(LEGEND, style="dim"))
     if given["units"]:
-        from shoal.cli.compare import LEGEND as UNITS
-
         current().show("", _units(found), "", Text(UNITS, style="dim"))
     for one in found:
         for note in one.notes:
