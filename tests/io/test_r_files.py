@@ -321,6 +321,14 @@ def test_every_cut_and_random_damage_end_in_an_error_of_shoal(saved):
         read(saved(rds(None)[:-4] + deep, pack=bytes))
 
 
+@pytest.mark.parametrize("name", ["test_dataframe.rds", "test_dataframe.rda"])
+def test_a_file_that_r_wrote(name):
+    from rdata import TESTDATA_PATH
+
+    table = read(str(TESTDATA_PATH / name)).table
+    assert table.to_pydict() == {"class": ["a", "b", "b"], "value": [1, 2, 3]}
+
+
 def test_files_of_r_are_not_written(tmp_path):
     with pytest.raises(OptionError, match="can only be read"):
         write(pa.table({"a": [1]}), tmp_path / "t.rds")
