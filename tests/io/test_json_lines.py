@@ -53,9 +53,14 @@ def test_every_type_survives_or_is_noted(tmp_path, mixed, name):
     same = ["int8", "uint16", "int32", "int64", "float32", "float64", "string", "large_string", "bool", "date"]
     for column in [*same, "category"]:
         assert again.table[column].to_pylist() == mixed[column].to_pylist()
-    assert again.table["timestamp"].to_pylist()[0] == "2020-02-29 13:04:05.678000"
+    for column in ("timestamp", "milliseconds"):
+        assert again.table[column].to_pylist() == mixed[column].to_pylist()
+    assert again.table["zoned"].to_pylist()[0] == dt.datetime(2020, 2, 29, 13, 4, 5, 678000, dt.UTC)
     assert again.table["decimal"].to_pylist() == [1.1, None, -3.0]
-    assert written.notes == ("column 'decimal': decimals became floating-point numbers",)
+    assert written.notes == (
+        "column 'zoned': moments are in UTC; the time zone is lost",
+        "column 'decimal': decimals became floating-point numbers",
+    )
     assert again.sha256 == written.sha256
     if not name.endswith(".zst"):
         assert [row["string"] for row in parsed(tmp_path / name)] == mixed["string"].to_pylist()
@@ -67,6 +72,41 @@ def test_awkward_texts_and_names(tmp_path):
     write(table, tmp_path / "t.jsonl")
     assert read(tmp_path / "t.jsonl").table.equals(table)
     assert [next(iter(row.values())) for row in parsed(tmp_path / "t.jsonl")] == texts
+
+
+@pytest.mark.parametrize(
+    ("texts", "kind"),
+    [
+        (["2020-01-01T10:00:00", "2020-01-01T10:00:00.5"], "timestamp[us]"),
+        (["2020-01-01T10:00:00Z", "2020-01-01T10:00:00.25Z"], "timestamp[us, tz=UTC]"),
+        (["2020-01-01T10:00:00Z", "2020-01-01T10:00:00"], "string"),
+        (["2020-01-01T10:00:00+01:00", None], "string"),
+        (["2020-01-01", "2020-01-01T10:00:00"], "string"),
+        (["2020-02-30", "2020-01-01"], "string"),
+        (["2020-01-01T10:00:00.1234567", None], "string"),
+        (["20200101", None], "string"),
+    ],
+)
+def test_texts_that_are_moments_in_all_of_a_column(tmp_path, lines, texts, kind):
+    source = read(lines(*[json.dumps({"x": text}) for text in texts]))
+    assert str(source.table["x"].type) == kind
+    write(pa.table({"x": pa.array(texts)}), tmp_path / "out.jsonl")  # texts are written as they are
+    assert [row["x"] for row in parsed(tmp_path / "out.jsonl")] == texts
+
+
+def test_spellings_of_a_moment_are_told_apart(lines):
+    source = read(lines('{"x": "2020-01-01T10:00:00"}', '{"x": "2020-01-01T10:00:00.000"}'))
+    assert len(set(source.table["x"].to_pylist())) == 1
+    assert len(set(source.apart["x"].to_pylist())) == 2
+
+
+def test_nanoseconds_are_cut_with_a_note(tmp_path):
+    table = pa.table({"x": pa.array([1, 2_000], pa.timestamp("ns"))})
+    assert write(table, tmp_path / "t.jsonl").notes == ("column 'x': times were cut to microseconds",)
+    assert [row["x"] for row in parsed(tmp_path / "t.jsonl")] == [
+        "1970-01-01T00:00:00.000000",
+        "1970-01-01T00:00:00.000002",
+    ]
 
 
 def test_floats_stay_floats_and_keep_their_digits(tmp_path):

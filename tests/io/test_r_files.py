@@ -325,6 +325,8 @@ def test_every_cut_and_random_damage_end_in_an_error_of_shoal(saved):
 def test_a_file_that_r_wrote(name):
     from rdata import TESTDATA_PATH
 
+    if not (TESTDATA_PATH / name).is_file():
+        pytest.skip("this version of rdata comes without files of R")
     table = read(str(TESTDATA_PATH / name)).table
     assert table.to_pydict() == {"class": ["a", "b", "b"], "value": [1, 2, 3]}
 

@@ -61,7 +61,7 @@ TRIED = {
     ),
 }
 RELEASES = Option(
-    "releases", "Finished releases of the table, to be compared with it instead of methods.", "[RELEASES]", TEXTS
+    "releases", "Finished releases of the table, to be compared with it instead of methods.", "RELEASES", TEXTS
 )
 KEY = Option("--key", "Column by which rows of releases are matched. Default: by their order.", "COL")
 LEFT_OUT = ("digits", "options", "shuffle")

@@ -2,8 +2,8 @@
 
 A value is a text, a number, true, false or null; arrays and objects are refused. A line without a key that other lines
 have is missing a value there, as one with null is; which of the two it was counts when a file is verified, and so does
-how a number is written (1 and 1.0), but neither is passed on. Texts of the form 2024-12-31 in all of a column are
-dates. Lines that are no objects, repeated keys, NaN and what is not UTF-8 are refused, with their line.
+how a number is written (1 and 1.0), but neither is passed on. Texts that are dates in all of a column are read as such
+(`json_dates`). Lines that are no objects, repeated keys, NaN and what is not UTF-8 are refused, with their line.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from shoal.errors import DataError
 from shoal.io.csv_dialect import byte_order_mark
 from shoal.io.csv_stream import CsvStream, NulError, UndecodableError, first_bytes
+from shoal.io.json_dates import dated
 from shoal.io.json_writer import write
 from shoal.io.source import Reading, Source
 from shoal.io.typed import Apart, finer
@@ -275,7 +276,8 @@ def _column(parts: list[_Part], name: str, notes: list[str], apart: Apart) -> An
         read = _numbers(values, name, notes)
         spelling = finer(values, read)
     elif present == {_TEXT}:
-        read = _dates(values)
+        read = dated(values)
+        spelling = finer(values, read) if read is not values else None
     elif len(present) > 1:
         notes.append(f"column {name!r}: values of several kinds, read as text")
     if spelling is not None or len(present) > 1 or {_NULL, _GONE} <= kinds:
@@ -328,16 +330,3 @@ def _numbers(texts: Any, name: str, notes: list[str]) -> Any:
     if pc.any(pc.match_substring_regex(texts, "^-?0*[.]?0*[1-9]([.]?[0-9]){17}")).as_py():
         notes.append(f"column {name!r}: numbers keep 17 digits")
     return numbers
-
-
-def _dates(texts: Any) -> Any:
-    """Return texts as dates if all of them are dates of the form 2024-12-31, otherwise as they are."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if not pc.all(pc.match_substring_regex(texts, "^[0-9]{4}-[0-9]{2}-[0-9]{2}$")).as_py():
-        return texts
-    try:
-        return texts.cast(pa.date32())
-    except pa.ArrowInvalid:
-        return texts

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 from shoal.errors import DataError
 from shoal.io.csv_writer import bytes_of, through
 from shoal.io.csv_writer import text as as_text
+from shoal.io.json_dates import dated, moments
 from shoal.io.source import Expected, Writing
-from shoal.io.typed import plain
+from shoal.io.typed import at_midnight, plain
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,24 +30,24 @@ def write(table: pa.Table, job: Writing) -> Expected:
     if table.num_columns == 0 or table.num_rows == 0:
         raise DataError("A table must have a column and a record to be written as JSON lines. Got none.")
     notes: list[str] = []
-    wanted = _fitting(plain(table, "JSON lines"), notes)
-    keys = [json.dumps(name, ensure_ascii=False) for name in wanted.column_names]
+    shown = _fitting(plain(table, "JSON lines"), notes)
+    keys = [json.dumps(name, ensure_ascii=False) for name in shown.column_names]
 
     def fill(sink: Any) -> None:
         done = 0
-        for batch in wanted.to_batches(max_chunksize=_ROWS):
+        for batch in shown.to_batches(max_chunksize=_ROWS):
             for piece in _lines(batch, keys):
                 sink.write(piece)
             done += batch.num_rows
-            job.progress(done / wanted.num_rows)
+            job.progress(done / shown.num_rows)
 
     with open(job.path, "wb", buffering=0) as file:
         through(file, job.compression, fill)
-    return Expected(wanted, tuple(notes))
+    return Expected(_read_again(shown), tuple(notes))
 
 
 def _fitting(table: pa.Table, notes: list[str]) -> pa.Table:
-    """Return the table as it is read again: numbers, booleans and texts."""
+    """Return the table as it is written: numbers, booleans and texts."""
     for position, field in enumerate(table.schema):
         fitted = _fitted(table.column(position), field.name, notes)
         table = table.set_column(position, field.with_type(fitted.type), fitted)
@@ -75,7 +76,20 @@ def _fitted(values: Any, name: str, notes: list[str]) -> Any:
             notes.append(f"column {name!r}: NaN became a missing value")
             values = pc.if_else(pc.fill_null(pc.is_nan(values), False), pa.scalar(None, kind), values)
         return values
+    if pa.types.is_timestamp(kind) and not at_midnight(values):
+        return moments(values, name, notes)
     return as_text(values, name, ".", "JSON lines")
+
+
+def _read_again(table: pa.Table) -> pa.Table:
+    """Return the table as it is read: texts that are dates are dates."""
+    import pyarrow as pa
+
+    for position, field in enumerate(table.schema):
+        if pa.types.is_string(field.type):
+            values = dated(table.column(position))
+            table = table.set_column(position, field.with_type(values.type), values)
+    return table
 
 
 def _lines(batch: Any, keys: list[str]) -> Iterator[memoryview]:

@@ -31,9 +31,9 @@ from shoal.release.job import certificate_beside
 from shoal.release.matching import rows_of
 from shoal.release.measures.losses import losses
 from shoal.release.measures.utility import utility_of
-from shoal.release.preparation import taken, weights_of
+from shoal.release.preparation import _taken, _weights
 from shoal.release.release import Release
-from shoal.release.verification import audit_of, plan_of, require_same_file
+from shoal.release.verification import _require_same_file, audit_of, plan_of
 from shoal.tables import schema
 from shoal.tables.apart import apart_in
 from shoal.tables.frames import to_arrow
@@ -218,7 +218,7 @@ def compare_finished(
     plan = _settled(original, releases, plan, key)
     columns = schema.roles(original.table.column_names, plan)
     reads = schema.read(original.table, columns, plan, text=original.text, decimal=original.decimal)
-    whole = _Original(original, plan, reads, weights_of(original.table, plan, original.decimal))
+    whole = _Original(original, plan, reads, _weights(original.table, plan, original.decimal))
     return [_compared(whole, release, key, k) for release in releases]
 
 
@@ -278,7 +278,7 @@ def _compared(whole: _Original, release: Published, key: str | None, k: int | No
     notes: list[str] = []
     if promised is not None:
         try:
-            require_same_file(source, promised)
+            _require_same_file(source, promised)
         except DisclosureError:
             notes.append("the certificate beside it belongs to another file: nothing was taken from it")
             promised = None
@@ -286,7 +286,7 @@ def _compared(whole: _Original, release: Published, key: str | None, k: int | No
     shuffled = promised is not None and promised.shuffled
     names = [*(plan.quasi_identifiers or ()), *(name for pair in plan.places for name in pair), *plan.stratum]
     rows = rows_of(whole.source, source, key, names, shuffled=shuffled, notes=notes)
-    reads = whole.reads if rows is None else [taken(one, rows) for one in whole.reads]
+    reads = whole.reads if rows is None else [_taken(one, rows) for one in whole.reads]
     weights = whole.weights if rows is None or whole.weights is None else whole.weights[rows]
     units = _units(whole, rows)
     blocks = _blocks(source, reads, plan, promised)

@@ -175,13 +175,13 @@ def prepare(native: Any, plan: Plan, *, text: bool = False, decimal: str = ".", 
         with problems.collected():
             reads = schema.read(table, columns, plan, text=text, decimal=decimal)
         with problems.collected():
-            weights_of(table, plan, decimal)
+            _weights(table, plan, decimal)
         problems.refuse()
     n_in = table.num_rows
     missing = {read.attribute.name: int(read.values.missing.sum()) for read in reads}
     keep, dropped = _kept_rows(reads, missing, plan)
     if keep is not None:
-        table, reads = table.take(keep), [taken(read, keep) for read in reads]
+        table, reads = table.take(keep), [_taken(read, keep) for read in reads]
     _check_sizes(plan, table.num_rows, n_in)
     units = checked_units(table, plan, decimal)
     cells = None
@@ -190,7 +190,7 @@ def prepare(native: Any, plan: Plan, *, text: bool = False, decimal: str = ".", 
             cells = cells_of(table, reads, plan, None if units is None else units.codes)
         reads, rows = cells.everybody, cells.rows
         if rows is not None:
-            table, reads = table.take(rows), [taken(read, rows) for read in reads]
+            table, reads = table.take(rows), [_taken(read, rows) for read in reads]
             keep = rows if keep is None else keep[rows]
             units = checked_units(table, plan, decimal)
     warnings = list(_warnings(native, table, columns, plan))
@@ -205,7 +205,7 @@ def prepare(native: Any, plan: Plan, *, text: bool = False, decimal: str = ".", 
     people = None if plan.population is None else people_of(plan, population)
     if people is not None:
         check_columns(people, [name for read in reads for name in read.attribute.columns])
-    weights = weights_of(table, plan, decimal)
+    weights = _weights(table, plan, decimal)
     return Prepared(
         native=native,
         plan=plan,
@@ -244,8 +244,7 @@ def _kept_rows(reads: list[schema.Read], missing: dict[str, int], plan: Plan) ->
     return np.flatnonzero(~dropped), int(dropped.sum())
 
 
-def taken(read: schema.Read, rows: Array) -> schema.Read:
-    """Return a quasi-identifier with the values of some rows."""
+def _taken(read: schema.Read, rows: Array) -> schema.Read:
     values: Values = read.values
     if isinstance(values, Codes):
         values = Codes(values.codes[rows], values.levels)
@@ -284,8 +283,7 @@ def _is_published(names: list[str]) -> str:
     return "it is published as a quasi-identifier" if len(names) == 1 else "they are published as quasi-identifiers"
 
 
-def weights_of(table: Any, plan: Plan, decimal: str) -> Array | None:
-    """Return float64[n], the weights of records, or None if the plan has none."""
+def _weights(table: Any, plan: Plan, decimal: str) -> Array | None:
     if plan.weight is None:
         return None
     column = table.column(plan.weight)

@@ -54,7 +54,7 @@ def verify_file(
     """
     promised = certificate if isinstance(certificate, Certificate) else read_certificate(certificate)
     source = source if isinstance(source, Source) else read(source, header=True)  # the certificate has the names
-    require_same_file(source, promised)
+    _require_same_file(source, promised)
     plan = plan_of(promised, hierarchies or {}, levels or {}, population is not None)
     blocks, wanted = promised.k.blocks, promised.k.wanted
     for block in blocks:
@@ -73,8 +73,7 @@ def verify_file(
     return together
 
 
-def require_same_file(source: Source, promised: Certificate) -> None:
-    """Raise DisclosureError if a certificate belongs to another file."""
+def _require_same_file(source: Source, promised: Certificate) -> None:
     output = promised.output
     if output is not None and output.sha256 and source.sha256 and output.sha256 != source.sha256:
         raise DisclosureError(
