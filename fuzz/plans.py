@@ -329,7 +329,7 @@ def random_way(random: Random) -> dict[str, Any]:
         if frame == "pandas":
             way["arrow_types"] = random.random() < 0.3
         return way
-    formats = ("csv", "csv", "csv", "parquet", "arrow", "excel", "sqlite", "duckdb", "stata", "spss")
+    formats = ("csv", "csv", "csv", "parquet", "arrow", "excel", "sqlite", "duckdb", "stata", "spss", "jsonl")
     came = random.choice(formats)
     return {
         "frame": "file",

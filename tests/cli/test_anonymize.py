@@ -204,7 +204,7 @@ MISTAKES = [
     (("ragged.csv", "--qi", "a"), "line"),
     ((".",), "Got a folder"),
     (("people.csv", *ROLES, "--job", "nothing.yaml"), "The job file nothing.yaml cannot be read"),
-    (("people.csv", *ROLES, "--table", "t"), "The 'table' option of read must be given for databases only"),
+    (("people.csv", *ROLES, "--table", "t"), "The 'table' option of read must be given for databases and R files only"),
     (("people.csv", *ROLES, "--report", "out.csv"), "must be different files"),
     (("people.csv", *ROLES, "--report", "nowhere/r.html"), "must lie in a folder that is there"),
     (("people.csv", *ROLES, "--json", "-o", "-"), "Standard output can take either the release or the record"),

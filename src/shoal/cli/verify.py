@@ -48,7 +48,7 @@ HASH = "SHA-256"
 # Fields of a plan that may be set for a table without a certificate.
 FIELDS = (
     *("sensitive_attributes", "l", "t", "models", "population", "k_map", "presence"),
-    *("types", "levels", "hierarchies", "missing_values"),
+    *("types", "levels", "hierarchies", "thousands", "missing_values"),
 )
 # Those of a population, which is not published with a release and its certificate.
 OF_POPULATION = ("population", "hierarchies", "levels")

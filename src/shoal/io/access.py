@@ -54,6 +54,7 @@ def read(
     table, query : str, optional
         What to read from a database: a table (``schema.table``; names with dots in double quotes, ``"odd.name"``) or
         the result of a query, which cannot change anything. With neither, the database must have exactly one table.
+        `table` is also the data frame of an R file with several.
     sheet : str or int, optional
         The name or position (from 0) of the sheet of a workbook. By default the first.
     delimiter, encoding, decimal, quote : str, optional
@@ -80,7 +81,7 @@ def read(
         result: Source = _module(place.format).read(place, table=table, query=query, progress=report)
         return result
     with _on_disk(place) as path:
-        options: dict[str, Any] = {**csv_options, "sheet": sheet, "header": header, "progress": report}
+        options: dict[str, Any] = {**csv_options, "sheet": sheet, "table": table, "header": header, "progress": report}
         name = "standard input" if place.standard else str(place.path)
         return _read_file(Reading(path, place.format.name, name, place.suffix, place.compression, **options))
 
@@ -274,16 +275,21 @@ def _copy(pipe: IO[bytes], file: IO[bytes], name: str) -> None:
 def _refuse_foreign_options(format: Format, sql: dict[str, Any], sheet: dict[str, Any], csv: dict[str, Any]) -> None:
     """Refuse options that the format would ignore."""
     foreign = [
-        *((option, "databases") for option in sql if sql[option] is not None and not format.database),
+        *((option, "databases") for option in sql if sql[option] is not None and not _has(format, option)),
         *((option, "workbooks") for option in sheet if sheet[option] is not None and format.name != "excel"),
         *((option, "CSV files") for option in csv if csv[option] is not None and format.name != "csv"),
     ]
     for option, formats in foreign:
+        formats += " and R files" if option == "table" else ""
         raise OptionError(
             f"The {option!r} option of read must be given for {formats} only. Got the format {format.name!r}."
         )
     if sql["table"] is not None and sql["query"] is not None:
         raise OptionError("At most one of 'table' and 'query' must be given to read. Got both.")
+
+
+def _has(format: Format, option: str) -> bool:
+    return format.database or (format.name == "r" and option == "table")
 
 
 def _check_header(header: bool | None, format: Format) -> None:

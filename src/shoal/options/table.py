@@ -171,7 +171,7 @@ _writing = partial(Option, panel=FILES, part="writing")
 
 READING: tuple[Option, ...] = (
     _reading("--from", "Format of IN, if its suffix does not tell.", "FORMAT", field="format"),
-    _reading("--table", "Table of a database.", "T", field="table"),
+    _reading("--table", "Table of a database, or data frame of an R file.", "T", field="table"),
     _reading("--query", "SQL query of a database.", "SQL", field="query"),
     _reading("--sheet", "Sheet of a workbook.", "S", field="sheet"),
     _reading("--delimiter", "Delimiter of CSV. Default: detected.", "C", field="delimiter"),

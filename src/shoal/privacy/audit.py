@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 # The fields of a plan that `verify` takes: what is required of a table, and how its values are read.
 WANTED = (
     *("sensitive_attributes", "l", "t", "models", "k_map", "presence"),
-    *("types", "levels", "hierarchies", "formats", "missing_values"),
+    *("types", "levels", "hierarchies", "formats", "thousands", "missing_values"),
 )
 # Its parameters that are fields of a plan too.
 PARAMETERS = ("quasi_identifiers", "k", "unit", "population")
@@ -115,8 +115,8 @@ def verify(
     **fields
         What is required of sensitive attributes and how they are read, as in :class:`shoal.Plan`:
         ``sensitive_attributes``, ``l``, ``t``, ``models``, ``k_map``, ``presence``, ``types``, ``levels``,
-        ``hierarchies``, ``formats``, ``missing_values``; their names on the command line are taken too. If sensitive
-        attributes are named and nothing is required of them, `glances` has their measured values.
+        ``hierarchies``, ``formats``, ``thousands``, ``missing_values``; their names on the command line are taken too. If
+        sensitive attributes are named and nothing is required of them, `glances` has their measured values.
 
     Returns
     -------

@@ -83,6 +83,7 @@ class ReadingPart(_Part):
 
     type: Kind | None = None
     format: str | None = None
+    thousands: Annotated[str, Field(min_length=1, max_length=1)] | None = None
     levels: tuple[Marker, ...] | None = None
     hierarchy: TreePart | None = None
     missing_values: tuple[Marker, ...] = ()

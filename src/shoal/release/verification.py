@@ -114,6 +114,8 @@ def plan_of(
         for key, field in _FIELDS.items():
             if plain.get(key):
                 fields[field][name] = plain[key]
+        if "thousands" in plain:
+            fields["thousands"] = plain["thousands"]
     if of_population and not with_population:
         raise OptionError(
             f"The population must be given to check {of_population[0]!r}, which is counted in it. Got none.",
