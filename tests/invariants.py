@@ -78,7 +78,8 @@ def check_release(release, before):
     plan, after = release.plan, release.table
     assert type(after) is type(before)
     old, new = plain_columns(before), plain_columns(after)
-    gone = {*plan.identifiers, plan.unit}
+    gone = {*plan.identifiers, *plan.drop, plan.unit}
+    gone |= _without_a_role(plan, old) if plan.rest == "drop" else set()
     assert list(new) == [name for name in old if name not in gone]
     qis = [name for attribute in release.attributes for name in attribute.columns]
     rows = _rows_that_stay(release, old, qis)
@@ -98,6 +99,13 @@ def check_release(release, before):
         assert after.index.names == before.index.names
 
 
+def _without_a_role(plan, names):
+    """The columns for which a plan that names its quasi-identifiers says nothing."""
+    said = {*(plan.quasi_identifiers or names), *plan.sensitive_attributes, *plan.models, *plan.other, *plan.stratum}
+    said |= {*plan.identifiers, *plan.drop, plan.unit, plan.weight, *(half for pair in plan.places for half in pair)}
+    return set(names) - said
+
+
 def _rows_that_stay(release, old, qis):
     rows = range(release.rows_in)
     if release.plan.missing == "drop":
@@ -107,10 +115,16 @@ def _rows_that_stay(release, old, qis):
 
 
 def _check_counts(release, new, old, rows):
-    """Count equal rows in every block, with the strata, and the units among them."""
+    """Count equal rows in every block, with the strata and what has no role, and the units among them; and in all."""
     plan = release.plan
+    whole = Counter(zip(*(map(repr, values) for values in new.values()), strict=True)).values()
+    assert release.whole == (len(new), min(whole), sum(size == 1 for size in whole))
+    open_ones = _without_a_role(plan, old) if plan.rest is None else ()
     for block in release.blocks:
-        keys = list(zip(*(map(repr, new[name]) for name in (*block.columns, *plan.stratum)), strict=True))
+        names = (*block.columns, *plan.stratum)
+        keys = list(zip(*(map(repr, new[name]) for name in names), strict=True))
+        beside = zip(*(map(repr, new[name]) for name in (*names, *open_ones)), strict=True)
+        assert min(Counter(beside).values()) >= plan.k
         assert min(Counter(keys).values()) >= plan.k
         if plan.unit is not None and not plan.shuffle:
             units = {(key, old[plan.unit][row]) for key, row in zip(keys, rows, strict=True)}

@@ -13,6 +13,8 @@ EVERYTHING = {
     "sensitive_attributes": ["illness", "age"],
     "identifiers": ["name"],
     "other": ["note"],
+    "drop": ["phone"],
+    "rest": "drop",
     "l": 3,
     "t": 0.25,
     "models": {"illness": ["entropy-diversity l=2.5", "beta-likeness beta=1"]},

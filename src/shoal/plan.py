@@ -50,7 +50,7 @@ class Plan(BaseModel):
     k : int
         Smallest number of records (of units, if `unit` is given) that share their published quasi-identifiers.
     quasi_identifiers : names or None
-        Columns that others may know about a person. None: every column without another role.
+        Columns that others may know about a person. None: every column without another role (see `rest`).
     sensitive_attributes, other : names
         Published unchanged. A column may be both a quasi-identifier and sensitive: it is published as a
         quasi-identifier.
@@ -76,6 +76,12 @@ class Plan(BaseModel):
         Allowed range for the share of matching people in the population, in any group, that are in the table.
     identifiers : names
         Dropped.
+    drop : names
+        Dropped, like identifiers: columns that are not to be published, whatever they hold.
+    rest : "qi", "other", "drop" or None
+        The role of every column that has no other: a quasi-identifier, published unchanged, or dropped. None: "qi" if
+        no quasi-identifiers are named. Otherwise such columns are published unchanged if the wanted k holds for the
+        quasi-identifiers together with them; if it does not, the release is refused.
     weight : name or None
         Sampling weights, used in means and losses but not in k. Published unchanged.
     unit : name or None
@@ -156,6 +162,8 @@ class Plan(BaseModel):
     sensitive_attributes: Names = ()
     identifiers: Names = ()
     other: Names = ()
+    drop: Names = ()
+    rest: Literal["qi", "other", "drop"] | None = None
     l: int | None = Field(None, ge=2)  # noqa: E741 - the usual name
     t: float | None = Field(None, ge=0, le=1)
     models: dict[str, Names] = {}
@@ -194,7 +202,8 @@ class Plan(BaseModel):
     shuffle: bool = False
 
     @field_validator(
-        "quasi_identifiers", "sensitive_attributes", "identifiers", "other", "stratum", "missing_values", mode="before"
+        *("quasi_identifiers", "sensitive_attributes", "identifiers", "other", "drop", "stratum", "missing_values"),
+        mode="before",
     )
     @classmethod
     def _one_or_many(cls, value: Any) -> Any:
@@ -268,7 +277,8 @@ class Plan(BaseModel):
     def _one_role_each(self) -> Plan:
         """Refuse columns with two roles, except quasi-identifiers that are also sensitive."""
         seen: dict[str, str] = {}
-        for role in ("quasi_identifiers", "identifiers", "other", "weight", "unit", "stratum", "sensitive_attributes"):
+        first = ("quasi_identifiers", "identifiers", "other", "drop", "weight", "unit", "stratum")
+        for role in (*first, "sensitive_attributes"):
             named = getattr(self, role) or ()
             for name in (named,) if isinstance(named, str) else named:
                 before = seen.get(name)

@@ -156,10 +156,12 @@ def _show_schema(shell: Shell, source: Source, prepared: Prepared) -> None:
     if shell.verbose:
         for note in source.notes:
             shell.note(note)
-    table = shows.schema_table(prepared.columns, prepared.attributes, all_of_them=shell.verbose)
+    from shoal.release.omission import open_columns
+
+    open_ones = open_columns(prepared.columns, prepared.plan)
+    table = shows.schema_table(prepared.columns, prepared.attributes, open_ones, complete=shell.verbose)
     shell.show("", table)
-    named = prepared.plan.quasi_identifiers is not None
-    for note in shows.schema_notes(prepared.columns, prepared.attributes, named):
+    for note in shows.schema_notes(prepared.columns, prepared.attributes, prepared.plan, open_ones):
         shell.note(note)
 
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from shoal.cli.shell import Shell
+    from shoal.plan import Plan
+    from shoal.privacy.audit import Audit
     from shoal.privacy.findings import Finding
     from shoal.release.release import Release
     from shoal.tables.schema import Attribute, Column
@@ -53,12 +55,20 @@ def pairs(rows: Sequence[tuple[str, RenderableType]]) -> Table:
     return table
 
 
-def schema_table(columns: Sequence[Column], attributes: Sequence[Attribute], *, all_of_them: bool = False) -> Table:
-    """Return a table of the columns with role, type and representative; a star marks what was inferred."""
+def schema_table(
+    columns: Sequence[Column], attributes: Sequence[Attribute], open_ones: Sequence[str] = (), *, complete: bool = False
+) -> Table:
+    """Return a table of the columns with role, type and representative; a star marks what was inferred.
+
+    `open_ones` are columns without a role, of which it is not yet known whether they can be published. Only a
+    `complete` table lists them all if there are many.
+    """
+    from shoal.tables.schema import UNPUBLISHED
+
     owner = {name: attribute for attribute in attributes for name in attribute.columns}
     table = plain_table("column", "role", "type", "published")
     unchanged = [column for column in columns if column.role == "other" and column.inferred]
-    hidden = {column.name for column in unchanged} if len(unchanged) > MANY and not all_of_them else set()
+    hidden = {column.name for column in unchanged} if len(unchanged) > MANY and not complete else set()
     for column in columns:
         if column.name in hidden:
             continue
@@ -69,26 +79,37 @@ def schema_table(columns: Sequence[Column], attributes: Sequence[Attribute], *, 
             how = attribute.published
             how += f" x{attribute.importance:g}" if attribute.importance != 1 else ""
             table.add_row(column.name, Text(role, style="cyan"), kind, how)
-        elif column.role in ("identifier", "unit"):
+        elif column.role in UNPUBLISHED:
             table.add_row(
                 Text(shown(column.name), style="dim"), Text(role, style="dim"), "", Text("not published", "dim")
             )
+        elif column.name in open_ones:
+            table.add_row(column.name, Text("not said", style="yellow"), "", Text("unchanged, if k holds", "yellow"))
         else:
             style = {"sensitive": "magenta", "stratum": "cyan"}.get(column.role, "")
             table.add_row(column.name, Text(role, style=style), "", "unchanged")
     if hidden:
-        table.add_row(f"{len(hidden)} more columns", "other*", "", "unchanged")
+        role, how = ("not said", "unchanged, if k holds") if open_ones else ("other*", "unchanged")
+        table.add_row(f"{len(hidden)} more columns", role, "", how)
     return table
 
 
-def schema_notes(columns: Sequence[Column], attributes: Sequence[Attribute], named: bool) -> Iterator[str]:
+def schema_notes(
+    columns: Sequence[Column], attributes: Sequence[Attribute], plan: Plan, open_ones: Sequence[str] = ()
+) -> Iterator[str]:
     """Yield notes on a schema."""
-    if any(column.inferred for column in columns) or any(attribute.inferred for attribute in attributes):
+    inferred = [column for column in columns if column.inferred and column.name not in open_ones]
+    if inferred or any(attribute.inferred for attribute in attributes):
         yield "* inferred; override it with --type or with the options for roles."
     for attribute in attributes:
         if attribute.note:
             yield f"{attribute.name}: {attribute.note}."
-    if not named:
+    if open_ones:
+        yield (
+            f"Columns without a role are published only if k = {plan.k} holds with them too; --rest qi, other or drop "
+            "says what they are."
+        )
+    if plan.quasi_identifiers is None and plan.rest is None:
         count = sum(column.role == "quasi-identifier" and column.inferred for column in columns)
         treated = "the only column without another role is treated as a quasi-identifier"
         if count != 1:
@@ -105,6 +126,7 @@ def summary(release: Release, files: Sequence[str], seconds: float) -> Table:
     if release.rows_removed:
         rows.append(("removed", removed(release.rows_removed, release.plan.k)))
     rows.append(("k", held(release)))
+    rows += reach(release.audit)
     rows += models(release.audit.models)
     rows.append(("loss", Text(f"{percent(release.loss)} of the variation") + worst(release)))
     if release.plan.bound != "none":
@@ -135,6 +157,17 @@ def held(release: Release) -> Text:
     else:
         words = f"{plan.k} wanted, {audit.k} held"
     return Text(words, style="green")
+
+
+def reach(audit: Audit) -> list[tuple[str, RenderableType]]:
+    """Return what k means, and the k of all published columns with what it means."""
+    from shoal.release.report.reach import of_all, of_known
+
+    rows: list[tuple[str, RenderableType]] = [("", Text(of_known(audit.k), style="dim"))]
+    if audit.whole is not None:
+        rows.append(("all", f"k = {audit.whole.k} for all {audit.whole.columns} published columns together"))
+        rows.append(("", Text(of_all(audit.whole, audit.k, audit.rows), style="dim")))
+    return rows
 
 
 def models(findings: Sequence[Finding]) -> list[tuple[str, RenderableType]]:

@@ -104,7 +104,7 @@ def verify(given: Given) -> None:
 
         audit, checks = verify_source(published, names, k, **fields), []
         if not names:
-            current().note("No --qi given: all columns without another role are treated as quasi-identifiers.")
+            _say_assumed(published, fields)
     holds = all(passed for _, passed in checks) if checks else audit.holds
     if given["json"]:
         shows.print_json(_facts(published, audit, checks, holds))
@@ -116,6 +116,18 @@ def verify(given: Given) -> None:
         wanted = next((what for what, passed in checks if not passed), broken[0] if broken else f"k = {audit.wanted}")
         current().fail(f"{published.name}: {wanted} does not hold.")
         raise typer.Exit(REFUSED)
+
+
+def _say_assumed(source: Source, fields: Mapping[str, Any]) -> None:
+    """Warn that nobody has said what others may know."""
+    taken = {fields.get("unit"), *fields.get("sensitive_attributes", ()), *fields.get("models", {})}
+    count = sum(name not in taken for name in source.table.column_names)
+    columns = "its only column" if count == 1 else f"all {count} columns"
+    other = " without another role" if count < source.table.num_columns else ""
+    current().warn(
+        f"There is no certificate of {source.name}, and no --qi: k was counted for {columns}{other}. Name the columns "
+        "that others may know with --qi, or the certificate with --certificate."
+    )
 
 
 def _beside(source: str, format: str | None) -> str | None:
@@ -143,9 +155,11 @@ def _against(
         of_block = audit(source.table, [*block, *promised.k.strata], wanted, apart=source.apart)
         where = f" within {', '.join(block)}" if len(blocks) > 1 else ""
         checks.append((f"k = {wanted}{where}", of_block.holds))
+    checks.append((f"k = {promised.k.held_for_all} for all columns together", True))  # or `verify_file` refuses
     if k is None:
         return verified, checks
-    return audit(source.table, promised.quasi_identifiers, wanted, apart=source.apart), checks
+    found = audit(source.table, promised.quasi_identifiers, wanted, apart=source.apart)
+    return replace(found, whole=verified.whole), checks
 
 
 def _shown(source: Source, audit: Audit, checks: list[tuple[str, bool]], certificate: str | None) -> Any:
@@ -155,6 +169,7 @@ def _shown(source: Source, audit: Audit, checks: list[tuple[str, bool]], certifi
         ("file", Text(source.name, style="bold")),
         ("rows", f"{audit.rows:,} in {audit.classes:,} groups of equal rows"),
         ("holds", Text(held, style="green" if good else "red")),
+        *shows.reach(audit),
     ]
     if audit.wanted is not None:
         below = f"{audit.classes_below:,} groups, {audit.rows_below:,} rows" if audit.classes_below else "none"
@@ -190,7 +205,13 @@ def _facts(source: Source, audit: Audit, checks: list[tuple[str, bool]], holds: 
         "sha256": source.sha256,
         "rows": audit.rows,
         "groups": audit.classes,
-        "k": {"wanted": audit.wanted, "held": audit.k, "held_in_units": audit.k_units},
+        "k": {
+            "wanted": audit.wanted,
+            "held": audit.k,
+            "held_in_units": audit.k_units,
+            "held_for_all": None if audit.whole is None else audit.whole.k,
+            "unique": None if audit.whole is None else audit.whole.unique,
+        },
         "models": [
             {
                 "attribute": finding.attribute,

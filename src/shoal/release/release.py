@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from shoal.io import Source, Written
+    from shoal.privacy.whole import Whole
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -127,6 +128,13 @@ class Release:
     def k(self) -> int:
         """Return the k that holds in the published table, counting units if the plan has them."""
         return self.audit.k if self.audit.k_units is None else self.audit.k_units
+
+    @property
+    def whole(self) -> Whole:
+        """Return the k that holds for all published columns together, counting rows, and how many are unique."""
+        if self.audit.whole is None:
+            raise RuntimeError("a release is made with the count of all its columns")
+        return self.audit.whole
 
     @property
     def risk(self) -> float:

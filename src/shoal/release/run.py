@@ -14,12 +14,14 @@ from shoal.errors import DisclosureError, DisclosureWarning, OptionError
 from shoal.plan import Plan
 from shoal.privacy.audit import Audit, audit, counted, require_privacy
 from shoal.privacy.demands import demands_of
+from shoal.privacy.whole import nearly_unique, whole_of
 from shoal.progress import Progress, part, throttled
 from shoal.release.groups.blocks import Block, joint
 from shoal.release.groups.population import IN_MEMORY
 from shoal.release.measures.bounds import bound_of
 from shoal.release.measures.losses import losses
 from shoal.release.measures.utility import utility_of
+from shoal.release.omission import refuse_early, refuse_open
 from shoal.release.preparation import Prepared, prepare
 from shoal.release.publishing import published, without_metadata
 from shoal.release.release import Release
@@ -30,7 +32,7 @@ from shoal.tables import frames
 from shoal.tables.apart import apart_in
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 
 def anonymize(
@@ -54,7 +56,8 @@ def anonymize(
     k : int
         Smallest number of records that share their published quasi-identifiers. Default: 5.
     quasi_identifiers : names or None
-        Columns that others may know. None: every column without another role.
+        Columns that others may know. None: every column without another role. If some are named, ``rest="other"``,
+        ``"qi"`` or ``"drop"`` says what becomes of the columns without a role.
     sensitive_attributes : names
         Published unchanged; ``l=3`` and ``t=0.2`` demand l-diversity and t-closeness of them.
     identifiers : names
@@ -66,8 +69,9 @@ def anonymize(
     progress : callable or None
         Receives the fraction done.
     **fields
-        The other fields of :class:`shoal.Plan`: ``l``, ``t``, ``models``, ``weight``, ``unit``, ``stratum``,
-        ``types``, ``hierarchies``, ``missing``, ``release``, ``method``, ``random_state``, ..
+        The other fields of :class:`shoal.Plan`: ``other``, ``drop``, ``rest``, ``l``, ``t``, ``models``,
+        ``weight``, ``unit``, ``stratum``, ``types``, ``hierarchies``, ``missing``, ``release``, ``method``,
+        ``random_state``, ..
 
     Returns
     -------
@@ -83,7 +87,7 @@ def anonymize(
     --------
     >>> import pyarrow as pa, shoal
     >>> people = pa.table({"age": [31, 33, 58, 60], "income": [2100.0, 2300.0, 4000.0, 4400.0], "ill": [0, 1, 0, 0]})
-    >>> release = shoal.anonymize(people, k=2, quasi_identifiers=["age", "income"])
+    >>> release = shoal.anonymize(people, k=2, quasi_identifiers=["age", "income"], sensitive_attributes=["ill"])
     >>> release.table.to_pydict()
     {'age': [32, 32, 59, 59], 'income': [2200.0, 2200.0, 4200.0, 4200.0], 'ill': [0, 1, 0, 0]}
     """
@@ -124,6 +128,7 @@ def release_of(
 
 def carry_out(prepared: Prepared, *, progress: Progress | None = None) -> Release:
     """Group the records of a prepared table, publish what groups have in common, and verify the result."""
+    refuse_early(prepared)
     try:
         return _carried_out(prepared, progress)
     except DisclosureError:
@@ -152,6 +157,7 @@ def _carried_out(prepared: Prepared, progress: Progress | None) -> Release:
     with watch("verifying"):
         units = constraints.units if constraints.units is None or order is None else constraints.units[order]
         audited = _audited(result, prepared, blocks, units)
+        messages = [*prepared.warnings, *_of_values(result, prepared)]
     with watch("measuring"):
         labels = joint(blocks)
         evidence = gather_evidence(
@@ -163,7 +169,6 @@ def _carried_out(prepared: Prepared, progress: Progress | None) -> Release:
             most=lost.most,
         )
         utility = utility_of(prepared.reads, blocks, plan.k, prepared.cells)
-    messages = list(prepared.warnings)
     held = audited.k if audited.k_units is None else audited.k_units
     if len(blocks) > 1 and held < plan.k:
         messages.append(
@@ -203,7 +208,7 @@ def _table_of(prepared: Prepared, blocks: list[Block], order: Array | None) -> t
     rows = keep if order is None else order if keep is None else keep[order]
     if order is not None:
         changed = {name: column.take(order) for name, column in changed.items()}
-    kept = [column.name for column in prepared.columns if column.role not in ("identifier", "unit")]
+    kept = prepared.published
     # Row numbers would reveal which rows were left out.
     relabel = plan.shuffle or (keep is not None and not frames.has_labels(prepared.native))
     table = frames.rebuilt(prepared.native, kept, rows, changed, relabel=relabel)
@@ -222,7 +227,7 @@ def _audited(result: Any, prepared: Prepared, blocks: list[Block], units: Array 
     demanded = plan.demanded_of if plan.has_demands else ()
     table = frames.to_arrow(result, "anonymize", [*names, *demanded])
     how: dict[str, Any] = {"text": prepared.text, "decimal": prepared.decimal}
-    apart = apart_in(result, names)
+    apart = apart_in(result, prepared.published)
     together = audit(table, names, plan.k, units=units, demands=demands_of(table, plan, **how), apart=apart)
     if prepared.people is not None:
         together = replace(together, models=together.models + counted(table, prepared.people, names, plan, **how))
@@ -231,4 +236,17 @@ def _audited(result: Any, prepared: Prepared, blocks: list[Block], units: Array 
     for block in blocks if len(blocks) > 1 else ():
         of_block = audit(table, [*block.columns, *strata], plan.k, units=units, apart=apart)
         require_privacy(of_block, f"The release, in the block of {', '.join(block.columns)},")
-    return together
+    refuse_open(result, prepared, blocks, units, apart)
+    return replace(together, whole=whole_of(result, prepared.published, apart))
+
+
+def _of_values(result: Any, prepared: Prepared) -> Iterator[str]:
+    """Yield warnings of columns that are published unchanged and single most records out by themselves."""
+    unchanged = [column.name for column in prepared.columns if column.role in ("sensitive", "other")]
+    found = nearly_unique(result, unchanged)
+    if found:
+        counts = ", ".join(f"{name!r} ({alone:,} of {len(result):,} records)" for name, alone in found.items())
+        yield (
+            f"Published unchanged, with values that nearly all differ: {counts}. Whoever knows such a value finds the "
+            "record. Make it coarser, group on it, or drop it."
+        )

@@ -25,6 +25,10 @@ from shoal.tables.outward import Step, checked_step, in_words
 from shoal.tables.representatives import REPRESENTATIVES
 from shoal.tables.values import Codes, Numbers, Values
 
+# Roles of columns that are not published.
+UNPUBLISHED = ("identifier", "unit", "dropped")
+# What `rest` of a plan makes of columns without a role.
+REST = {"qi": "quasi-identifier", "other": "other", "drop": "dropped"}
 # Fields of a plan that describe the values of a column, whatever its role.
 OF_VALUES = ("types", "levels", "hierarchies", "formats", "missing_values")
 LATER = ("digits", "outward", "formats", "cells")  # fields of a plan on how values are published
@@ -93,8 +97,8 @@ class Read:
 def roles(names: list[str], plan: Plan) -> tuple[Column, ...]:
     """Return the columns in their order, with their roles.
 
-    If the plan names no quasi-identifiers, every column without another role is one. Otherwise columns without a role
-    are passed on.
+    Columns without a role get that of the plan's `rest`. Without it they are quasi-identifiers if the plan names none;
+    otherwise they are passed on, if k holds for them too (:mod:`shoal.release.omission`).
     """
     problems = Problems()
     described = list(_described(plan))
@@ -106,6 +110,7 @@ def roles(names: list[str], plan: Plan) -> tuple[Column, ...]:
         **dict.fromkeys((*plan.sensitive_attributes, *plan.models), "sensitive"),
         **dict.fromkeys(plan.other, "other"),
         **dict.fromkeys(plan.identifiers, "identifier"),
+        **dict.fromkeys(plan.drop, "dropped"),
         **dict.fromkeys(plan.stratum, "stratum"),
         **dict.fromkeys(plan.quasi_identifiers or (), "quasi-identifier"),
     }
@@ -116,7 +121,8 @@ def roles(names: list[str], plan: Plan) -> tuple[Column, ...]:
     for pair in plan.places:
         for name in pair:
             declared[name] = "quasi-identifier"
-    rest = "quasi-identifier" if plan.quasi_identifiers is None else "other"
+    by_default = "qi" if plan.quasi_identifiers is None else "other"
+    rest = REST[plan.rest or by_default]
     for name, option in described:
         # To describe how a column is grouped is to declare its role.
         role = declared.setdefault(name, rest)
@@ -139,7 +145,7 @@ def roles(names: list[str], plan: Plan) -> tuple[Column, ...]:
 
 def _named(plan: Plan) -> Iterator[tuple[str, str]]:
     """Yield the columns that the plan gives a role, each with the option that does."""
-    for option in ("quasi_identifiers", "sensitive_attributes", "identifiers", "other", "stratum", "models"):
+    for option in ("quasi_identifiers", "sensitive_attributes", "identifiers", "other", "drop", "stratum", "models"):
         for name in getattr(plan, option) or ():
             yield name, option
     for option in ("weight", "unit"):
