@@ -113,7 +113,11 @@ def _checks(release: Release) -> tuple[Check, ...]:
     checks = []
     if len(release.blocks) == 1:
         words = f"{audit.classes} groups of equal rows, the smallest with {audit.k}, counted {where}"
-        checks.append(Check(f"Every record equals at least {plan.k - 1} others", audit.k >= plan.k, words))
+        checks.append(
+            Check(
+                f"Every record equals at least {plan.k - 1} others in all quasi-identifiers", audit.k >= plan.k, words
+            )
+        )
         if audit.k_units is not None:
             words = f"at least {audit.k_units} units in each group of equal rows"
             checks.append(
