@@ -219,6 +219,13 @@ class Plan(BaseModel):
         lists = {name: many if isinstance(many, list | tuple) else (many,) for name, many in value.items()}
         return {name: tuple(str(one) for one in many) for name, many in lists.items()}
 
+    @field_validator("presence", mode="before")
+    @classmethod
+    def _two(cls, value: Any) -> Any:
+        if isinstance(value, list | tuple) and len(value) != 2:
+            raise ValueError("must be two shares from 0 to 1, the lower one first")
+        return value
+
     @field_validator("presence")
     @classmethod
     def _rising(cls, value: tuple[float, float] | None) -> tuple[float, float] | None:
@@ -302,12 +309,22 @@ class Plan(BaseModel):
         """Refuse demands without a sensitive attribute, and a population without a demand on it or the reverse."""
         for model in ("l", "t"):
             if getattr(self, model) is not None and not self.demanded_of:
-                raise ValueError(f"{model} needs a sensitive attribute that is not a quasi-identifier")
+                got = "only some that are both" if self.sensitive_attributes else "none"
+                raise OptionError(
+                    f"The {model!r} of a plan must be about a sensitive attribute that is not a quasi-identifier. "
+                    f"Got {got}.",
+                    hint="name it with sensitive_attributes (--sensitive).",
+                )
         if self.enforcement is not None and not self.has_demands:
-            raise ValueError("enforcement needs l, t or models")
+            raise OptionError(
+                "The 'enforcement' of a plan must have something to enforce. Got none of l (--l), t (--t) and "
+                "models (--model)."
+            )
         counted = self.k_map is not None or self.presence is not None
         if counted != (self.population is not None):
-            raise ValueError("k_map and presence need a population, and a population needs one of them")
+            missing = "a population (--population)" if counted else "k_map (--k-map) or presence (--presence)"
+            given = "k_map" if self.k_map is not None else "presence" if counted else "population"
+            raise OptionError(f"The {given!r} of a plan must come with {missing}. Got none.")
         return self
 
     @property
@@ -425,6 +442,9 @@ def _listed(value: Any, name: str) -> list[Any]:
 def _message_and_hint(error: ValidationError, quoting: bool) -> tuple[str, str | None]:
     """Return a message and a hint for the first mistake, quoting what was given or not."""
     first = error.errors(include_url=False)[0]
+    ours = first.get("ctx", {}).get("error")
+    if isinstance(ours, OptionError):
+        return str(ours).removesuffix(f" Hint: {ours.hint}"), ours.hint
     place = [str(part) for part in first["loc"] if not (isinstance(part, str) and "[" in part)]
     field = place[0] if place else ""
     words = first["msg"].removeprefix("Value error, ")
@@ -436,5 +456,5 @@ def _message_and_hint(error: ValidationError, quoting: bool) -> tuple[str, str |
     got = first.get("input")
     got = f" Got {got!r}." if quoting and isinstance(got, str | int | float) else ""
     known = KINDS if field == "types" else FORMS if field == "release" else ()
-    hint = near_names(first.get("input"), known, f"one of {', '.join(known)}.") if known else None
+    hint = near_names(first.get("input"), known, "").strip() or None
     return f"{named} {words}.{got}", hint

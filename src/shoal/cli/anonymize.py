@@ -127,6 +127,9 @@ class _Shown(Hooks):
 
     def on_prepared(self, source: Source, prepared: Prepared) -> None:
         _show_schema(self.shell, source, prepared)
+        few = shows.few_groups(prepared.table.num_rows, prepared.plan.k)
+        if few:
+            self.shell.warn(few)
 
     @contextmanager
     def grouping(self) -> Iterator[None]:
@@ -156,12 +159,9 @@ def _show_schema(shell: Shell, source: Source, prepared: Prepared) -> None:
     if shell.verbose:
         for note in source.notes:
             shell.note(note)
-    from shoal.release.omission import open_columns
-
-    open_ones = open_columns(prepared.columns, prepared.plan)
-    table = shows.schema_table(prepared.columns, prepared.attributes, open_ones, complete=shell.verbose)
+    table = shows.schema_table(prepared.columns, prepared.attributes, prepared.plan, complete=shell.verbose)
     shell.show("", table)
-    for note in shows.schema_notes(prepared.columns, prepared.attributes, prepared.plan, open_ones):
+    for note in shows.schema_notes(prepared.columns, prepared.attributes, prepared.plan):
         shell.note(note)
 
 

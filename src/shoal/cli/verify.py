@@ -14,7 +14,7 @@ from rich.text import Text
 from shoal.cli import shows
 from shoal.cli.command import takes
 from shoal.cli.shell import REFUSED, current, reports_errors
-from shoal.errors import OptionError
+from shoal.errors import OptionError, ShoalError
 from shoal.options.option import Given, Option
 from shoal.options.table import PLAN, READING, TALKING
 
@@ -88,7 +88,8 @@ def verify(given: Given) -> None:
     demands = names or any(field not in OF_POPULATION for field in fields)
     if certificate is not None and demands:
         raise OptionError(
-            "With a certificate, columns and demands are taken from it. Got options that set them as well."
+            "With a certificate, columns and demands are taken from it. Got options that set them as well.",
+            hint="leave out --certificate to check what they say, or leave them out.",
         )
     if certificate is None and not demands:
         certificate = _beside(source, given["from"])
@@ -133,7 +134,10 @@ def _say_assumed(source: Source, fields: Mapping[str, Any]) -> None:
 def _beside(source: str, format: str | None) -> str | None:
     from shoal.release.job import certificate_beside
 
-    path = certificate_beside(source, format)
+    try:
+        path = certificate_beside(source, format)
+    except ShoalError:
+        return None  # what is wrong with the name is said when the file is read
     return path if path is not None and os.path.isfile(path) else None
 
 

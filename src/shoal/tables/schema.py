@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from shoal.errors import OptionError, Problems, near_names
+from shoal.errors import DataError, OptionError, Problems, near_names
 from shoal.plan import Plan
 from shoal.tables import columns as _columns
 from shoal.tables.calendar import OF_TIMES
@@ -29,6 +29,7 @@ from shoal.tables.values import Codes, Numbers, Values
 UNPUBLISHED = ("identifier", "unit", "dropped")
 # What `rest` of a plan makes of columns without a role.
 REST = {"qi": "quasi-identifier", "other": "other", "drop": "dropped"}
+FEW = 5  # rows that a message names
 # Fields of a plan that describe the values of a column, whatever its role.
 OF_VALUES = ("types", "levels", "hierarchies", "formats", "missing_values")
 LATER = ("digits", "outward", "formats", "cells")  # fields of a plan on how values are published
@@ -168,7 +169,8 @@ def _described(plan: Plan) -> Iterator[tuple[str, str]]:
 
 def _known(name: str, names: list[str], option: str) -> None:
     if name not in names:
-        close = near_names(name, names, f"the table has {len(names)} columns.")
+        only = "the table has 1 column: is its delimiter another one?"
+        close = near_names(name, names, only if len(names) == 1 else f"the table has {len(names)} columns.")
         raise OptionError(f"The {option!r} of a plan must name columns of the table. Got {name!r}.", hint=close)
 
 
@@ -381,8 +383,24 @@ def _hierarchy(plan: Plan, name: str, values: Codes) -> Hierarchy:
         hierarchy = Hierarchy.load(given)
     else:
         hierarchy = Hierarchy.from_nested(given, name=f"the hierarchy of {name!r}")
-    hierarchy.nodes_of([values.levels[code] for code in np.unique(values.codes[values.codes >= 0])], f"column {name!r}")
+    _refuse_uncovered(hierarchy, values, name)
     return hierarchy
+
+
+def _refuse_uncovered(hierarchy: Hierarchy, values: Codes, name: str) -> None:
+    """Refuse values that are not in the hierarchy, and say in which rows they are, but not what they are."""
+    codes, first = np.unique(values.codes, return_index=True)
+    first, codes = first[codes >= 0], codes[codes >= 0]
+    lost = set(hierarchy.uncovered([values.levels[code] for code in codes]))
+    if lost:
+        rows = sorted(int(row) + 1 for row, code in zip(first, codes, strict=True) if values.levels[code] in lost)
+        listed = ", ".join(map(str, rows[:FEW])) + (", .." if len(rows) > FEW else "")
+        raise DataError(
+            f"Every value of column {name!r} must be in its hierarchy. Got {len(lost)} of {len(codes)} that are not, "
+            f"first in row{'' if len(rows) == 1 else 's'} {listed} of the table.",
+            hint="Hierarchy.uncovered lists them; complete the hierarchy, or declare what stands for missing with "
+            "missing_values (--na).",
+        )
 
 
 def _is_rule(given: Any) -> bool:

@@ -12,7 +12,7 @@ from shoal.release.groups.cells import FORM
 from shoal.release.measures.told import sentences, told_of
 from shoal.release.report.demands import demand_facts, demand_in_words, held_in_words
 from shoal.release.report.nearness import Nearness
-from shoal.release.report.reach import of_all
+from shoal.release.report.reach import columns_in_words, of_all
 from shoal.release.report.render import Check, ColumnFacts, Facts, File
 from shoal.tables.schema import UNPUBLISHED
 
@@ -47,7 +47,7 @@ def facts_of(release: Release) -> Facts:
         k=plan.k,
         k_held=audit.k,
         k_all=release.whole.k,
-        reach=f"For all {release.whole.columns} published columns together, k = {release.whole.k} holds. "
+        reach=f"For {columns_in_words(release.whole.columns)}, k = {release.whole.k} holds. "
         + of_all(release.whole, audit.k, audit.rows),
         n_groups=audit.classes,
         method=" / ".join(dict.fromkeys(block.method for block in release.blocks)),

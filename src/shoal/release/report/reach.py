@@ -14,6 +14,12 @@ def of_known(k: int) -> str:
     return f"Anyone who knows a person's quasi-identifiers {left}."
 
 
+def columns_in_words(count: int) -> str:
+    """Return all published columns, in words."""
+    few = {1: "the only published column", 2: "both published columns together"}
+    return few.get(count, f"all {count} published columns together")
+
+
 def of_all(whole: Whole, k: int, rows: int) -> str:
     """Return what the k of all published columns means, next to the k of the quasi-identifiers, both in rows."""
     alone = "1 record equals" if whole.unique == 1 else f"{whole.unique:,} of {rows:,} records equal"
