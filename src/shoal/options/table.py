@@ -59,7 +59,7 @@ PLAN: tuple[Option, ...] = (
     _role("other", "--other", NAMES, "COL", "None of these: published unchanged."),
     _role("drop", "--drop", NAMES, "COL", "Not published, whatever it holds: dropped."),
     _field(
-        *("rest", "--rest", TEXT, "qi|other|drop"),
+        *("rest", "--rest", TEXT, "ROLE"),
         "Role of all other columns: [cyan]qi[/cyan] groups on them, [cyan]other[/cyan] publishes them unchanged, "
         "[cyan]drop[/cyan] drops them. Default: qi without --qi; with it, such a column is refused unless k holds for "
         "it too.",

@@ -14,7 +14,7 @@ from shoal.privacy.audit import Audit, audit, counted, require_privacy, verify_t
 from shoal.privacy.demands import demands_of
 from shoal.privacy.models import any_model
 from shoal.privacy.population import DeltaPresence, KMap
-from shoal.privacy.whole import whole_of
+from shoal.privacy.whole import Whole, whole_of
 from shoal.release.certificate import Certificate, read_certificate
 from shoal.release.groups.population import IN_MEMORY, people_of, table_of
 
@@ -71,12 +71,11 @@ def verify_file(
         table_of(str(population)) if isinstance(population, str | PathLike) else population,
     )
     require_privacy(together, source.name)
-    _require_whole(source, together, promised)
-    return together
+    return replace(together, whole=_checked_whole(source, promised))
 
 
-def _require_whole(source: Source, found: Audit, promised: Certificate) -> None:
-    """Refuse columns that the certificate does not list, and a lower k for all columns together than it tells."""
+def _checked_whole(source: Source, promised: Certificate) -> Whole:
+    """Count all columns together; refuse those that the certificate does not list, and a lower k than it tells."""
     listed = {column.name for column in promised.columns}
     others = [name for name in source.table.column_names if name not in listed]
     if others:
@@ -84,12 +83,14 @@ def _require_whole(source: Source, found: Audit, promised: Certificate) -> None:
             f"{source.name} must have the columns of its certificate and no others. Got {others[0]!r} as well.",
             hint="verify the table as it was released.",
         )
-    if found.whole is not None and found.whole.k < promised.k.held_for_all:
+    found = whole_of(source.table, source.table.column_names, source.apart)
+    if found.k < promised.k.held_for_all:
         raise DisclosureError(
             f"In {source.name}, k = {promised.k.held_for_all} must hold for all columns together, as its certificate "
-            f"says. Got k = {found.whole.k}.",
+            f"says. Got k = {found.k}.",
             hint="verify the table as it was released.",
         )
+    return found
 
 
 def _require_same_file(source: Source, promised: Certificate) -> None:
@@ -167,7 +168,6 @@ def audit_of(source: Source, names: list[str], wanted: int | None, plan: Plan, p
     """Return the audit of a table that was read from a file: of k, counting rows, and of all models of the plan."""
     how: dict[str, Any] = {"text": source.text, "decimal": source.decimal}
     result = audit(source.table, names, wanted, demands=demands_of(source.table, plan, **how), apart=source.apart)
-    result = replace(result, whole=whole_of(source.table, source.table.column_names, source.apart))
     if plan.population is None:
         return result
     people = people_of(plan) if people is None else people
