@@ -43,13 +43,15 @@ WORDS = ("interval", "set", "ancestor", "suppression")
 
 def plain_columns(table):
     """Return {name: list of plain values} of a data frame of any kind; what is missing is None."""
-    if hasattr(table, "iloc"):
-        columns = {name: table[name].tolist() for name in table.columns}
-    elif hasattr(table, "to_pydict"):
-        columns = table.to_pydict()
-    else:
-        columns = table.to_dict(as_series=False)
+    columns = columns_as_they_are(table)
     return {name: [None if is_missing(value) else value for value in values] for name, values in columns.items()}
+
+
+def columns_as_they_are(table):
+    """Return {name: list of values} of a data frame of any kind, in which null and NaN are different."""
+    if hasattr(table, "iloc"):
+        return {name: table[name].tolist() for name in table.columns}
+    return table.to_pydict() if hasattr(table, "to_pydict") else table.to_dict(as_series=False)
 
 
 def is_missing(value):
@@ -117,7 +119,8 @@ def _rows_that_stay(release, old, qis):
 def _check_counts(release, new, old, rows):
     """Count equal rows in every block, with the strata and what has no role, and the units among them; and in all."""
     plan = release.plan
-    whole = Counter(zip(*(map(repr, values) for values in new.values()), strict=True)).values()
+    published = columns_as_they_are(release.table).values()
+    whole = Counter(zip(*(map(repr, values) for values in published), strict=True)).values()
     assert release.whole == (len(new), min(whole), sum(size == 1 for size in whole))
     open_ones = _without_a_role(plan, old) if plan.rest is None else ()
     for block in release.blocks:

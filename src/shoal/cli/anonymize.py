@@ -36,7 +36,9 @@ EXAMPLES = """
 
 [cyan]shoal anonymize people.csv -k 5 -o release.csv --id name --qi age,zip,income --sensitive illness[/cyan]
 
-[cyan]shoal anonymize people.parquet -k 10 -o release.parquet --qi age,zip --hierarchy zip=prefixes[/cyan]
+[dim]Publish three columns and drop all others:[/dim]
+
+[cyan]shoal anonymize people.parquet -k 10 -o release.parquet --qi age,zip --sensitive illness --rest drop[/cyan]
 
 [cyan]shoal anonymize postgresql://me@host/db --table people -k 5 -o release.csv --unit household[/cyan]
 
