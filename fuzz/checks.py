@@ -48,11 +48,24 @@ class Checked:
         """Return the quasi-identifiers, in the order of the columns."""
         plan, case = self.case.plan, self.case
         places = [name for pair in plan.get("places", ()) for name in pair]
-        if plan.get("quasi_identifiers") is not None:
-            return [name for name in case.names if name in (*plan["quasi_identifiers"], *places)]
-        taken = {*self.hidden, *plan.get("other", ()), *self.strata, *plan.get("sensitive_attributes", ())}
-        taken |= {*plan.get("models", {}), plan.get("weight")}
-        return [name for name in case.names if name in places or name not in taken]
+        rest = self.rest if plan.get("rest") == "qi" or plan.get("quasi_identifiers") is None else []
+        named = (*(plan.get("quasi_identifiers") or ()), *places, *rest)
+        return [name for name in case.names if name in named]
+
+    @cached_property
+    def rest(self) -> list[str]:
+        """Return the columns for which the plan says no role."""
+        plan = self.case.plan
+        roles = ("quasi_identifiers", "sensitive_attributes", "models", "identifiers", "other", "drop", "stratum")
+        said = {name for role in roles for name in plan.get(role) or ()}
+        said |= {plan.get("weight"), plan.get("unit"), *(name for pair in plan.get("places", ()) for name in pair)}
+        return [name for name in self.case.names if name not in said]
+
+    @property
+    def open(self) -> list[str]:
+        """Return the columns that are published only if k holds for them too."""
+        plan = self.case.plan
+        return [] if plan.get("rest") or plan.get("quasi_identifiers") is None else self.rest
 
     @property
     def strata(self) -> list[str]:
@@ -62,8 +75,10 @@ class Checked:
     @property
     def hidden(self) -> list[str]:
         """Return the columns that must not be published."""
-        unit = self.case.plan.get("unit")
-        return [*self.case.plan.get("identifiers", ()), *([unit] if unit else [])]
+        plan = self.case.plan
+        dropped = self.rest if plan.get("rest") == "drop" else ()
+        unit = [plan["unit"]] if plan.get("unit") else []
+        return [*plan.get("identifiers", ()), *plan.get("drop", ()), *dropped, *unit]
 
     @cached_property
     def table(self) -> dict[str, list[Any]]:
@@ -130,6 +145,8 @@ def _texts(checked: Checked) -> Iterator[str]:
         for marker in sorted(forbidden & markers.in_values(v for values in table.values() for v in values)):
             yield f"marker in table: {marker} ({_origin(checked.case, marker)})"
     error = texts.get("error")
+    if error is not None and "Columns without a role" in error and not checked.open:
+        yield f"refused for want of a role: {error[:200]}"
     if error is not None and (not _has_shape(error) or NEVER.search(error)):
         yield f"shape of error: {error[:200]}"
 
@@ -199,16 +216,18 @@ def _groups(checked: Checked) -> Iterator[str]:
         if sorted(name for block in blocks for name in block) != sorted(names) and blocks:
             yield "blocks: not all quasi-identifiers"
     units = case.column(case.plan["unit"]).values if "unit" in case.plan and checked.rows is not None else None
-    for block in blocks:
-        for rows in checked.classes([*block, *checked.strata]).values():
-            if len(rows) < k:
-                yield f"k: {len(rows)} rows are alike, not {k}"
-                break
-            if units is not None and checked.rows is not None:
-                different = {models.read_as(units[checked.rows[row]]) for row in rows}
-                if len(different) < k:
-                    yield f"units: {len(different)} are alike, not {k}"
+    besides = [([], ""), *([(checked.open, " with what has no role")] if checked.open else [])]
+    for columns, words in besides:
+        for block in blocks:
+            for rows in checked.classes([*block, *checked.strata, *columns]).values():
+                if len(rows) < k:
+                    yield f"k: {len(rows)} rows are alike{words}, not {k}"
                     break
+                if units is not None and checked.rows is not None:
+                    different = {models.read_as(units[checked.rows[row]]) for row in rows}
+                    if len(different) < k:
+                        yield f"units: {len(different)} are alike{words}, not {k}"
+                        break
     together = checked.classes([*names, *checked.strata])
     held = min(map(len, together.values()))
     claims = [] if outcome.release is None else [outcome.release.audit.k]
@@ -216,6 +235,20 @@ def _groups(checked: Checked) -> Iterator[str]:
     for claim in claims:
         if claim != held:
             yield f"claim of k: {claim}, counted {held}"
+    yield from _whole(checked)
+
+
+def _whole(checked: Checked) -> Iterator[str]:
+    """Check what is said of all published columns together; a file may write two values of a table as one."""
+    outcome = checked.outcome
+    sizes = [len(rows) for rows in checked.classes(list(checked.table)).values()]
+    counted = (min(sizes), sizes.count(1))
+    claims = [] if outcome.release is None else [(outcome.release.whole.k, outcome.release.whole.unique)]
+    if outcome.certificate is not None:
+        claims.append((outcome.certificate["k"]["held_for_all"], outcome.certificate["k"]["unique"]))
+    for k, unique in claims:
+        if (k, unique) != counted and not (checked.case.way["frame"] == "file" and k <= counted[0]):
+            yield f"claim of k of all columns: {k} with {unique} unique, counted {counted[0]} with {counted[1]}"
 
 
 def _demands(checked: Checked) -> Iterator[str]:

@@ -57,6 +57,7 @@ def random_case(seed: int) -> Case:
     people = (
         _population(draft, known) if plan.get("release", "")[-8:] == "recoding" and random.random() < 0.15 else None
     )
+    _rest(draft, Random(f"rest {seed}"))
     if random.random() < 0.06:
         wrong(random, plan, draft.columns)
     random.shuffle(draft.columns)
@@ -124,6 +125,29 @@ def _name_roles(draft: Draft, known: list[Column], sensitive: list[Column]) -> N
         plan["quasi_identifiers"] = [column.name for column in known]
     if sensitive and random.random() < 0.04 and "quasi_identifiers" in plan:
         plan["quasi_identifiers"] = [*plan["quasi_identifiers"], sensitive[0].name]
+
+
+def _rest(draft: Draft, random: Random) -> None:
+    """Add columns without a role, or that are to be dropped; mostly such that k can hold with them."""
+    plan, before = draft.plan, draft.random
+    if random.random() < 0.7 or "quasi_identifiers" not in plan:
+        return
+    draft.random = random
+    for name in ("open", "open2")[: random.choice((1, 1, 2))]:
+        column = draft.add(random.choice(("word", "boolean", "integer", "float", "categories", "moment")), name)
+        for option in ("types", "digits"):
+            plan.get(option, {}).pop(name, None)
+            if option in plan and not plan[option]:
+                del plan[option]
+        few = random.choice((1, 1, 1, 2, draft.n))
+        pool = random.sample(column.values, k=min(few, draft.n))
+        column.values = [random.choice(pool) for _ in range(draft.n)]
+    draft.random = before
+    how = random.choice((None, None, None, "qi", "other", "other", "drop"))
+    if how is not None:
+        plan["rest"] = how
+    if random.random() < 0.2:
+        plan["drop"] = ["open"]
 
 
 def _forms(draft: Draft, known: list[Column]) -> None:

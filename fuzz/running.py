@@ -19,7 +19,8 @@ from fuzz.case import Case, frame_of
 # Options of the command line for some fields; the others go through a job file.
 FLAGS = {
     **{"k": "-k", "quasi_identifiers": "--qi", "sensitive_attributes": "--sensitive", "identifiers": "--id"},
-    **{"other": "--other", "l": "--l", "t": "--t", "method": "--method", "release": "--release", "unit": "--unit"},
+    **{"other": "--other", "drop": "--drop", "rest": "--rest"},
+    **{"l": "--l", "t": "--t", "method": "--method", "release": "--release", "unit": "--unit"},
     **{"stratum": "--stratum", "weight": "--weight", "missing": "--missing", "small_strata": "--small-strata"},
     **{"nominal": "--nominal", "ordinal": "--ordinal", "continuous": "--continuous", "thousands": "--thousands"},
     **{

@@ -51,7 +51,7 @@ class Plan(BaseModel):
     k : int
         Smallest number of records (of units, if `unit` is given) that share their published quasi-identifiers.
     quasi_identifiers : names or None
-        Columns that others may know about a person. None: every column without another role.
+        Columns that others may know about a person. None: every column without another role (see `rest`).
     sensitive_attributes, other : names
         Published unchanged. A column may be both a quasi-identifier and sensitive: it is published as a
         quasi-identifier.
@@ -77,6 +77,12 @@ class Plan(BaseModel):
         Allowed range for the share of matching people in the population, in any group, that are in the table.
     identifiers : names
         Dropped.
+    drop : names
+        Dropped, like identifiers: columns that are not to be published, whatever they hold.
+    rest : "qi", "other", "drop" or None
+        The role of every column that has no other: a quasi-identifier, published unchanged, or dropped. None: "qi" if
+        no quasi-identifiers are named. Otherwise such columns are published unchanged if the wanted k holds for the
+        quasi-identifiers together with them; if it does not, the release is refused.
     weight : name or None
         Sampling weights, used in means and losses but not in k. Published unchanged.
     unit : name or None
@@ -157,6 +163,8 @@ class Plan(BaseModel):
     sensitive_attributes: Names = ()
     identifiers: Names = ()
     other: Names = ()
+    drop: Names = ()
+    rest: Literal["qi", "other", "drop"] | None = None
     l: int | None = Field(None, ge=2)  # noqa: E741 - the usual name
     t: float | None = Field(None, ge=0, le=1)
     models: dict[str, Names] = {}
@@ -195,7 +203,8 @@ class Plan(BaseModel):
     shuffle: bool = False
 
     @field_validator(
-        "quasi_identifiers", "sensitive_attributes", "identifiers", "other", "stratum", "missing_values", mode="before"
+        *("quasi_identifiers", "sensitive_attributes", "identifiers", "other", "drop", "stratum", "missing_values"),
+        mode="before",
     )
     @classmethod
     def _one_or_many(cls, value: Any) -> Any:
@@ -276,7 +285,8 @@ class Plan(BaseModel):
     def _one_role_each(self) -> Plan:
         """Refuse columns with two roles, except quasi-identifiers that are also sensitive."""
         seen: dict[str, str] = {}
-        for role in ("quasi_identifiers", "identifiers", "other", "weight", "unit", "stratum", "sensitive_attributes"):
+        first = ("quasi_identifiers", "identifiers", "other", "drop", "weight", "unit", "stratum")
+        for role in (*first, "sensitive_attributes"):
             named = getattr(self, role) or ()
             for name in (named,) if isinstance(named, str) else named:
                 before = seen.get(name)
@@ -300,12 +310,22 @@ class Plan(BaseModel):
         """Refuse demands without a sensitive attribute, and a population without a demand on it or the reverse."""
         for model in ("l", "t"):
             if getattr(self, model) is not None and not self.demanded_of:
-                raise ValueError(f"{model} needs a sensitive attribute that is not a quasi-identifier")
+                got = "only some that are both" if self.sensitive_attributes else "none"
+                raise OptionError(
+                    f"The {model!r} of a plan must be about a sensitive attribute that is not a quasi-identifier. "
+                    f"Got {got}.",
+                    hint="name it with sensitive_attributes (--sensitive).",
+                )
         if self.enforcement is not None and not self.has_demands:
-            raise ValueError("enforcement needs l, t or models")
+            raise OptionError(
+                "The 'enforcement' of a plan must have something to enforce. Got none of l (--l), t (--t) and "
+                "models (--model)."
+            )
         counted = self.k_map is not None or self.presence is not None
         if counted != (self.population is not None):
-            raise ValueError("k_map and presence need a population, and a population needs one of them")
+            missing = "a population (--population)" if counted else "k_map (--k-map) or presence (--presence)"
+            given = "k_map" if self.k_map is not None else "presence" if counted else "population"
+            raise OptionError(f"The {given!r} of a plan must come with {missing}. Got none.")
         return self
 
     @property
@@ -440,6 +460,9 @@ def _listed(value: Any, name: str) -> list[Any]:
 def _message_and_hint(error: ValidationError, quoting: bool) -> tuple[str, str | None]:
     """Return a message and a hint for the first mistake, quoting what was given or not."""
     first = error.errors(include_url=False)[0]
+    ours = first.get("ctx", {}).get("error")
+    if isinstance(ours, OptionError):
+        return str(ours).removesuffix(f" Hint: {ours.hint}"), ours.hint
     place = [str(part) for part in first["loc"] if not (isinstance(part, str) and "[" in part)]
     field = place[0] if place else ""
     words = first["msg"].removeprefix("Value error, ")
@@ -451,7 +474,7 @@ def _message_and_hint(error: ValidationError, quoting: bool) -> tuple[str, str |
     got = first.get("input")
     got = f" Got {got!r}." if quoting and isinstance(got, str | int | float) else ""
     known = KINDS if field == "types" else FORMS if field == "release" else ()
-    hint = near_names(first.get("input"), known, f"one of {', '.join(known)}.") if known else None
+    hint = near_names(first.get("input"), known, "").strip() or None
     if quoting and first["type"] == "dict_type" and isinstance(first.get("input"), str):
         # COLUMN=VALUE, as the command line takes it.
         column, sign, value = first["input"].partition("=")

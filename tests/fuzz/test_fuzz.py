@@ -170,7 +170,25 @@ def test_a_wrong_loss_and_a_wrong_k_are_found(released):
 
     wrong = replace(outcome, release=Wrong(loss=0.5 * outcome.release.loss))
     assert checks.check(case, wrong)[0].startswith("loss: ")
-    assert checks.check(case, replace(outcome, certificate={"k": {"held": 4}})) == ["claim of k: 4, counted 3"]
+    said = {"held": 4, "held_for_all": 1, "unique": 6}
+    assert checks.check(case, replace(outcome, certificate={"k": said})) == ["claim of k: 4, counted 3"]
+    said |= {"held": 3, "unique": 5}
+    (found,) = checks.check(case, replace(outcome, certificate={"k": said}))
+    assert found == "claim of k of all columns: 1 with 5 unique, counted 1 with 6"
+
+
+def test_columns_without_a_role_are_counted_and_hidden():
+    case = people_case()
+    outcome = run(case, Path())
+    del case.plan["sensitive_attributes"], case.plan["l"]  # as if nobody had said what 'ill' is
+    assert checks.check(case, outcome) == ["k: 2 rows are alike with what has no role, not 3"]
+    assert checks.check(replace(case, plan={**case.plan, "rest": "other"}), outcome) == []
+    found = checks.check(replace(case, plan={**case.plan, "rest": "drop"}), outcome)
+    assert found == ["columns: not those that are to be published"]
+    refused = Outcome("refused", texts={"error": "Columns without a role must not single records out. Got 'ill'."})
+    assert checks.check(case, refused) == []
+    (found,) = checks.check(people_case(), refused)
+    assert found.startswith("refused for want of a role")
 
 
 # --- plain definitions, by hand ---

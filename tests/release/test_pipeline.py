@@ -15,7 +15,7 @@ from shoal.release.groups import blocks
 from shoal.release.hooks import Hooks
 from shoal.release.job import Job, certificate_beside, read_input
 
-PLAN = Plan(k=3, quasi_identifiers=("age", "zip"), method="mdav", bound="none")
+PLAN = Plan(k=3, quasi_identifiers=("age", "zip"), rest="other", method="mdav", bound="none")
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ EXAMPLES = """
 
 
 @reports_errors
-@takes(Option("name", "Show one method in full.", "[NAME]"), *TALKING)
+@takes(Option("name", "Show one method in full.", "NAME"), *TALKING)
 def methods(given: Given) -> None:
     """List methods, refinements and privacy models, with their cost and options."""
     from shoal.partitioning.registry import METHODS, REFINEMENTS, find

@@ -57,6 +57,14 @@ PLAN: tuple[Option, ...] = (
     _role("sensitive_attributes", "--sensitive", NAMES, "COL", "Sensitive: published unchanged."),
     _role("identifiers", "--id", NAMES, "COL", "Identifier: dropped."),
     _role("other", "--other", NAMES, "COL", "None of these: published unchanged."),
+    _role("drop", "--drop", NAMES, "COL", "Not published, whatever it holds: dropped."),
+    _field(
+        *("rest", "--rest", TEXT, "ROLE"),
+        "Role of all other columns: [cyan]qi[/cyan] groups on them, [cyan]other[/cyan] publishes them unchanged, "
+        "[cyan]drop[/cyan] drops them. Default: qi without --qi; with it, such a column is refused unless k holds for "
+        "it too.",
+        panel=ROLES,
+    ),
     _more("l", "--l", WHOLE, "L", "l-diversity: smallest number of different sensitive values in a group."),
     _more(
         *("t", "--t", NUMBER, "T"),

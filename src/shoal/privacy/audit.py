@@ -18,6 +18,7 @@ from shoal.arrays import Array
 from shoal.errors import DataError, DisclosureError, OptionError, near_names
 from shoal.fields import COMMAND_LINE
 from shoal.privacy.classes import Units, classes_of, told_apart, units_of
+from shoal.privacy.whole import Whole, whole_of
 from shoal.tables.apart import apart_in
 from shoal.tables.frames import to_arrow
 
@@ -61,6 +62,9 @@ class Audit:
         Measured values of sensitive attributes for which nothing was required.
     notes : tuple of str
         What was counted as one: spellings of sensitive values and units, rows without a unit.
+    whole : Whole or None
+        The `k` that holds for all published columns together, and the number of rows that are `unique` in them. It
+        is that of somebody who knows the unchanged columns as well.
     """
 
     rows: int
@@ -74,6 +78,7 @@ class Audit:
     models: tuple[Finding, ...] = ()
     glances: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
+    whole: Whole | None = None
 
     @property
     def holds(self) -> bool:
@@ -176,6 +181,8 @@ def verify_table(
     units = None if unit is None else units_of(data.column(unit), unit, decimal)
     demands = demands_of(data, plan, text=text, decimal=decimal)
     result = audit(data, names, k, units=None if units is None else units.codes, demands=demands, apart=apart)
+    everything = [name for name in data.column_names if name != unit]
+    result = replace(result, whole=whole_of(data, everything, apart))
     if units is not None:
         result = replace(result, notes=result.notes + _said_of(units))
     if population is not None:

@@ -21,11 +21,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 import shoal
 from shoal.errors import DataError
 from shoal.plan import Form, Kind, Marker, Plan
+from shoal.tables.schema import UNPUBLISHED
 
 if TYPE_CHECKING:
     from shoal.release.release import Release
 
-FORMAT = 2
+FORMAT = 3
 PACKAGES = ("numpy", "numba", "scipy", "scikit-learn", "highspy", "narwhals", "pyarrow", "pydantic")
 # A longer file is no certificate; one of a column with a million values is shorter.
 LONGEST = 2**28
@@ -61,12 +62,15 @@ class ColumnPart(_Part):
 class PromisedK(_Part):
     """The k that was wanted, and what holds: for all quasi-identifiers together, in rows and in units.
 
-    `blocks` are columns within which k is promised. `strata` belong to each of them.
+    `held_for_all` is that of all published columns together, in rows, and `unique` the number of rows that equal no
+    other in all of them. `blocks` are columns within which k is promised. `strata` belong to each of them.
     """
 
     wanted: Annotated[int, Field(ge=1, le=2**53)]
     held: Count
     held_in_units: Count | None
+    held_for_all: Count
+    unique: Count
     blocks: Annotated[tuple[Annotated[Names, Field(min_length=1)], ...], Field(min_length=1)]
     strata: Names
 
@@ -166,7 +170,7 @@ def certificate_of(release: Release) -> dict[str, Any]:
     from shoal.release.grounds import readings_of
     from shoal.release.measures.told import told_of
 
-    audit, plan = release.audit, release.plan
+    audit, plan, whole = release.audit, release.plan, release.whole
     written = release.written
     certificate = Certificate(
         format=FORMAT,
@@ -181,6 +185,8 @@ def certificate_of(release: Release) -> dict[str, Any]:
             wanted=plan.k,
             held=audit.k,
             held_in_units=audit.k_units,
+            held_for_all=whole.k,
+            unique=whole.unique,
             blocks=tuple(tuple(block.columns) for block in release.blocks),
             strata=plan.stratum,
         ),
@@ -224,7 +230,7 @@ PUBLIC = (
         "refine",
         "time_limit",
     ),
-    *("bound", "shuffle", "outward"),
+    *("bound", "shuffle", "outward", "rest"),
 )
 
 
@@ -248,7 +254,7 @@ def _columns(release: Release) -> tuple[ColumnPart, ...]:
             published=owner[column.name].told if column.name in owner else "unchanged",
         )
         for column in release.columns
-        if column.role not in ("identifier", "unit")
+        if column.role not in UNPUBLISHED
     )
 
 

@@ -183,8 +183,8 @@ def record_for(
 
 
 def _beside(output: Target | None, format: str | None, what: str) -> str | None:
-    if output is None:
-        return None
+    if output is None or os.path.isdir(output):
+        return None  # a folder is refused where it is to be read or written
     place = locate(output, format, "output")
     return None if place.format.database or place.standard else f"{place.path}.{what}.json"
 

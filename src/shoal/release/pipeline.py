@@ -18,6 +18,7 @@ from shoal.release.files import warn_of, write_release
 from shoal.release.groups.grouping import compiling_ahead
 from shoal.release.hooks import Hooks
 from shoal.release.job import Job, record_for
+from shoal.release.omission import refuse_early
 from shoal.release.preparation import Prepared, prepare
 from shoal.release.run import carry_out
 from shoal.release.targets import Target
@@ -113,7 +114,9 @@ class _OverallProgress(Hooks):
 def rehearse(job: Job, hooks: Hooks) -> Prepared:
     """Check the targets, read and prepare the table; write nothing."""
     job.check_targets(dry_run=True)
-    return _prepared(job, hooks)[1]
+    prepared = _prepared(job, hooks)[1]
+    refuse_early(prepared)
+    return prepared
 
 
 def run(job: Job, hooks: Hooks) -> Release:

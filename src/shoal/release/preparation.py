@@ -107,6 +107,11 @@ class Prepared:
         return tuple(read.attribute for read in self.reads)
 
     @property
+    def published(self) -> list[str]:
+        """Return the names of the columns that are published."""
+        return [column.name for column in self.columns if column.role not in schema.UNPUBLISHED]
+
+    @property
     def rows_removed(self) -> int:
         """Return the number of records removed because their cells have fewer than k records."""
         return 0 if self.cells is None else self.cells.removed
@@ -164,8 +169,12 @@ def prepare(native: Any, plan: Plan, *, text: bool = False, decimal: str = ".", 
         columns = schema.roles(frames.names_of(native, "anonymize"), plan)
         # Columns that are declared to be dropped or published unchanged may contain anything.
         demanded = plan.demanded_of if plan.has_demands else ()
-        unread = ("other", "sensitive", "identifier")
-        needed = [c.name for c in columns if c.inferred or c.role not in unread or c.name in demanded]
+        unread = ("other", "sensitive", "identifier", "dropped")
+        needed = [
+            c.name
+            for c in columns
+            if (c.inferred and c.role != "dropped") or c.role not in unread or c.name in demanded
+        ]
         table = frames.to_arrow(native, "anonymize", needed)
         problems = Problems()
         with problems.collected():

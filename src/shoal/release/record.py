@@ -58,6 +58,8 @@ def record_of(release: Release) -> dict[str, Any]:
             "wanted": plan.k,
             "held": audit.k,
             "held_in_units": audit.k_units,
+            "held_for_all": release.whole.k,
+            "unique": release.whole.unique,
             "blocks": [list(block.columns) for block in release.blocks],
         },
         "models": [

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from shoal.io import Source, Written
+    from shoal.privacy.whole import Whole
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -141,6 +142,13 @@ class Release:
     def k(self) -> int:
         """Return the k that holds in the published table, counting units if the plan has them."""
         return self.audit.k if self.audit.k_units is None else self.audit.k_units
+
+    @property
+    def whole(self) -> Whole:
+        """Return the k that holds for all published columns together, counting rows, and how many are unique."""
+        if self.audit.whole is None:
+            raise RuntimeError("a release is made with the count of all its columns")
+        return self.audit.whole
 
     @property
     def risk(self) -> float:

@@ -15,6 +15,7 @@ from shoal.fields import Fields
 from shoal.plan import Plan, with_fields
 from shoal.privacy.audit import Audit, audit, counted, require_privacy
 from shoal.privacy.demands import demands_of
+from shoal.privacy.whole import nearly_unique, whole_of
 from shoal.progress import Progress, drawn, part, throttled
 from shoal.release.groups.blocks import Block, joint
 from shoal.release.groups.population import IN_MEMORY
@@ -22,6 +23,7 @@ from shoal.release.later import Later
 from shoal.release.measures.bounds import bound_of
 from shoal.release.measures.losses import losses
 from shoal.release.measures.utility import Utility, utility_of
+from shoal.release.omission import refuse_early, refuse_open
 from shoal.release.preparation import Prepared, prepare
 from shoal.release.publishing import published, without_metadata
 from shoal.release.release import Release
@@ -32,7 +34,7 @@ from shoal.tables import frames
 from shoal.tables.apart import apart_in
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 # Records of a table whose report is measured when it is needed.
 SMALL = 20_000
@@ -60,7 +62,8 @@ def anonymize(
     k : int
         Smallest number of records that share their published quasi-identifiers. Default: 5.
     quasi_identifiers : names or None
-        Columns that others may know. None: every column without another role.
+        Columns that others may know. None: every column without another role. If some are named, ``rest="other"``,
+        ``"qi"`` or ``"drop"`` says what becomes of the columns without a role.
     sensitive_attributes : names
         Published unchanged; ``l=3`` and ``t=0.2`` demand l-diversity and t-closeness of them.
     identifiers : names
@@ -72,9 +75,9 @@ def anonymize(
     progress : callable, True or None
         A callable receives the fraction done. True draws a bar in a notebook or on a terminal.
     **fields
-        The other fields of :class:`shoal.Plan`: ``l``, ``t``, ``models``, ``weight``, ``unit``, ``stratum``,
-        ``types``, ``hierarchies``, ``missing``, ``release``, ``method``, ``random_state``, .. The names of the command
-        line (``qi``, ``sensitive``, ``id``, ``seed``, ..) and those of sdcMicro are taken too.
+        The other fields of :class:`shoal.Plan`: ``other``, ``drop``, ``rest``, ``l``, ``t``, ``models``, ``weight``,
+        ``unit``, ``stratum``, ``types``, ``hierarchies``, ``missing``, ``release``, ``method``, ``random_state``, ..
+        The names of the command line (``qi``, ``sensitive``, ``id``, ``seed``, ..) and those of sdcMicro are taken too.
 
     Returns
     -------
@@ -90,7 +93,7 @@ def anonymize(
     --------
     >>> import pyarrow as pa, shoal
     >>> people = pa.table({"age": [31, 33, 58, 60], "income": [2100.0, 2300.0, 4000.0, 4400.0], "ill": [0, 1, 0, 0]})
-    >>> release = shoal.anonymize(people, k=2, quasi_identifiers=["age", "income"])
+    >>> release = shoal.anonymize(people, k=2, quasi_identifiers=["age", "income"], sensitive_attributes=["ill"])
     >>> release.table.to_pydict()
     {'age': [32, 32, 59, 59], 'income': [2200.0, 2200.0, 4200.0, 4200.0], 'ill': [0, 1, 0, 0]}
     """
@@ -133,6 +136,7 @@ def release_of(
 
 def carry_out(prepared: Prepared, *, progress: Progress | None = None) -> Release:
     """Group the records of a prepared table, publish what groups have in common, and verify the result."""
+    refuse_early(prepared)
     try:
         return _carried_out(prepared, progress)
     except DisclosureError:
@@ -161,10 +165,10 @@ def _carried_out(prepared: Prepared, progress: Progress | None) -> Release:
     with watch("verifying"):
         units = constraints.units if constraints.units is None or order is None else constraints.units[order]
         audited = _audited(result, prepared, blocks, units)
+        messages = [*prepared.warnings, *_of_values(result, prepared)]
     with watch("measuring"):
         labels = joint(blocks)
         evidence, utility = _measures(prepared, blocks, measured, labels, audited, lost.most)
-    messages = list(prepared.warnings)
     held = audited.k if audited.k_units is None else audited.k_units
     if len(blocks) > 1 and held < plan.k:
         messages.append(
@@ -227,7 +231,7 @@ def _table_of(prepared: Prepared, blocks: list[Block], order: Array | None) -> t
     rows = keep if order is None else order if keep is None else keep[order]
     if order is not None:
         changed = {name: column.take(order) for name, column in changed.items()}
-    kept = [column.name for column in prepared.columns if column.role not in ("identifier", "unit")]
+    kept = prepared.published
     # Row numbers would reveal which rows were left out.
     relabel = plan.shuffle or (keep is not None and not frames.has_labels(prepared.native))
     table = frames.rebuilt(prepared.native, kept, rows, changed, relabel=relabel)
@@ -246,7 +250,7 @@ def _audited(result: Any, prepared: Prepared, blocks: list[Block], units: Array 
     demanded = plan.demanded_of if plan.has_demands else ()
     table = frames.to_arrow(result, "anonymize", [*names, *demanded])
     how: dict[str, Any] = {"text": prepared.text, "decimal": prepared.decimal}
-    apart = apart_in(result, names)
+    apart = apart_in(result, prepared.published)
     together = audit(table, names, plan.k, units=units, demands=demands_of(table, plan, **how), apart=apart)
     if prepared.people is not None:
         together = replace(together, models=together.models + counted(table, prepared.people, names, plan, **how))
@@ -255,4 +259,17 @@ def _audited(result: Any, prepared: Prepared, blocks: list[Block], units: Array 
     for block in blocks if len(blocks) > 1 else ():
         of_block = audit(table, [*block.columns, *strata], plan.k, units=units, apart=apart)
         require_privacy(of_block, f"The release, in the block of {', '.join(block.columns)},")
-    return together
+    refuse_open(result, prepared, blocks, units, apart)
+    return replace(together, whole=whole_of(result, prepared.published, apart))
+
+
+def _of_values(result: Any, prepared: Prepared) -> Iterator[str]:
+    """Yield warnings of columns that are published unchanged and single most records out by themselves."""
+    unchanged = [column.name for column in prepared.columns if column.role in ("sensitive", "other")]
+    found = nearly_unique(result, unchanged)
+    if found:
+        counts = ", ".join(f"{name!r} ({alone:,} of {len(result):,} records)" for name, alone in found.items())
+        yield (
+            f"Published unchanged, with values that nearly all differ: {counts}. Whoever knows such a value finds the "
+            "record. Make it coarser, group on it, or drop it."
+        )

@@ -36,7 +36,7 @@ def refuse_identifiers(table: Any, columns: tuple[Column, ...], *, text: bool, d
     """
     problems = Problems()
     for column in columns:
-        if not column.inferred or table.num_rows < FEW_ROWS:
+        if not column.inferred or column.role == "dropped" or table.num_rows < FEW_ROWS:
             continue
         values = table.column(column.name)
         different = different_values(values, column.name, text=text, decimal=decimal)

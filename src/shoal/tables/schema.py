@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from shoal.errors import OptionError, Problems, near_names
+from shoal.errors import DataError, OptionError, Problems, near_names
 from shoal.plan import Plan
 from shoal.tables import columns as _columns
 from shoal.tables.calendar import OF_TIMES
@@ -25,6 +25,11 @@ from shoal.tables.outward import Step, checked_step, in_words
 from shoal.tables.representatives import REPRESENTATIVES
 from shoal.tables.values import Codes, Numbers, Values
 
+# Roles of columns that are not published.
+UNPUBLISHED = ("identifier", "unit", "dropped")
+# What `rest` of a plan makes of columns without a role.
+REST = {"qi": "quasi-identifier", "other": "other", "drop": "dropped"}
+FEW = 5  # rows that a message names
 # Fields of a plan that describe the values of a column, whatever its role.
 OF_VALUES = ("types", "levels", "hierarchies", "formats", "missing_values")
 LATER = ("digits", "outward", "formats", "cells")  # fields of a plan on how values are published
@@ -93,8 +98,8 @@ class Read:
 def roles(names: list[str], plan: Plan) -> tuple[Column, ...]:
     """Return the columns in their order, with their roles.
 
-    If the plan names no quasi-identifiers, every column without another role is one. Otherwise columns without a role
-    are passed on.
+    Columns without a role get that of the plan's `rest`. Without it they are quasi-identifiers if the plan names none;
+    otherwise they are passed on, if k holds for them too (:mod:`shoal.release.omission`).
     """
     problems = Problems()
     described = list(_described(plan))
@@ -106,6 +111,7 @@ def roles(names: list[str], plan: Plan) -> tuple[Column, ...]:
         **dict.fromkeys((*plan.sensitive_attributes, *plan.models), "sensitive"),
         **dict.fromkeys(plan.other, "other"),
         **dict.fromkeys(plan.identifiers, "identifier"),
+        **dict.fromkeys(plan.drop, "dropped"),
         **dict.fromkeys(plan.stratum, "stratum"),
         **dict.fromkeys(plan.quasi_identifiers or (), "quasi-identifier"),
     }
@@ -116,7 +122,8 @@ def roles(names: list[str], plan: Plan) -> tuple[Column, ...]:
     for pair in plan.places:
         for name in pair:
             declared[name] = "quasi-identifier"
-    rest = "quasi-identifier" if plan.quasi_identifiers is None else "other"
+    by_default = "qi" if plan.quasi_identifiers is None else "other"
+    rest = REST[plan.rest or by_default]
     for name, option in described:
         # To describe how a column is grouped is to declare its role.
         role = declared.setdefault(name, rest)
@@ -139,7 +146,7 @@ def roles(names: list[str], plan: Plan) -> tuple[Column, ...]:
 
 def _named(plan: Plan) -> Iterator[tuple[str, str]]:
     """Yield the columns that the plan gives a role, each with the option that does."""
-    for option in ("quasi_identifiers", "sensitive_attributes", "identifiers", "other", "stratum", "models"):
+    for option in ("quasi_identifiers", "sensitive_attributes", "identifiers", "other", "drop", "stratum", "models"):
         for name in getattr(plan, option) or ():
             yield name, option
     for option in ("weight", "unit"):
@@ -162,7 +169,8 @@ def _described(plan: Plan) -> Iterator[tuple[str, str]]:
 
 def _known(name: str, names: list[str], option: str) -> None:
     if name not in names:
-        close = near_names(name, names, f"the table has {len(names)} columns.")
+        only = "the table has 1 column: is its delimiter another one?"
+        close = near_names(name, names, only if len(names) == 1 else f"the table has {len(names)} columns.")
         raise OptionError(f"The {option!r} of a plan must name columns of the table. Got {name!r}.", hint=close)
 
 
@@ -370,7 +378,7 @@ def _hierarchy(plan: Plan, name: str, values: Codes) -> Hierarchy:
         hierarchy = Hierarchy.load(given)
     else:
         hierarchy = Hierarchy.from_nested(given, name=f"the hierarchy of {name!r}")
-    hierarchy.nodes_of([values.levels[code] for code in np.unique(values.codes[values.codes >= 0])], f"column {name!r}")
+    _refuse_uncovered(hierarchy, values, name)
     return hierarchy
 
 
@@ -387,6 +395,22 @@ def _rule(given: Any, name: str) -> tuple[str, list[Any]]:
     else:
         return "", []
     return rule, _numbers(numbers, name, falling=rule == "prefixes")
+
+
+def _refuse_uncovered(hierarchy: Hierarchy, values: Codes, name: str) -> None:
+    """Refuse values that are not in the hierarchy, and say in which rows they are, but not what they are."""
+    codes, first = np.unique(values.codes, return_index=True)
+    first, codes = first[codes >= 0], codes[codes >= 0]
+    lost = set(hierarchy.uncovered([values.levels[code] for code in codes]))
+    if lost:
+        rows = sorted(int(row) + 1 for row, code in zip(first, codes, strict=True) if values.levels[code] in lost)
+        listed = ", ".join(map(str, rows[:FEW])) + (", .." if len(rows) > FEW else "")
+        raise DataError(
+            f"Every value of column {name!r} must be in its hierarchy. Got {len(lost)} of {len(codes)} that are not, "
+            f"first in row{'' if len(rows) == 1 else 's'} {listed} of the table.",
+            hint="Hierarchy.uncovered lists them; complete the hierarchy, or declare what stands for missing with "
+            "missing_values (--na).",
+        )
 
 
 def _numbers(given: Any, name: str, *, falling: bool = False) -> list[Any]:

@@ -28,7 +28,7 @@ class ColumnFacts:
     """A column of the input, and how it was published."""
 
     name: str
-    role: str  # "identifier" "quasi-identifier" "sensitive" "other" "weight" "unit" "stratum"
+    role: str  # "quasi-identifier" "sensitive" "other" "weight" "stratum"
     kind: str = ""
     published: str = ""  # "mean", "mode", "interval", ...; "unchanged"; "" for not published
     importance: float | None = None
@@ -82,6 +82,8 @@ class Facts:
     checks: tuple[Check, ...]  # of the audit; empty if it has not been run
     why: str = ""  # why this method was chosen, without a full stop
     k_units: int | None = None  # the same by distinct units, if they were counted
+    k_all: int | None = None  # by records, over all published columns together
+    reach: str = ""  # what this means, in sentences
     k_blocks: int | None = None  # what holds within each block of attributes, if there are several
     loss: float | None = None  # SSE / SST, 0 to 1, rounded; None if it is not told
     gap: str = ""  # how far from the best possible, in a few words
