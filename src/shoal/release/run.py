@@ -18,13 +18,14 @@ from shoal.progress import Progress, part, throttled
 from shoal.release.groups.blocks import Block, joint
 from shoal.release.groups.population import IN_MEMORY
 from shoal.release.measures.bounds import bound_of
-from shoal.release.measures.losses import losses
+from shoal.release.measures.losses import loss_in_all, losses
 from shoal.release.measures.utility import utility_of
 from shoal.release.preparation import Prepared, prepare
 from shoal.release.publishing import published, without_metadata
 from shoal.release.release import Release
 from shoal.release.report.evidence import Measured, gather_evidence
 from shoal.release.report.positions import positions_of
+from shoal.release.suppression import formed
 from shoal.release.verified import Verified
 from shoal.tables import frames
 from shoal.tables.apart import apart_in
@@ -135,12 +136,13 @@ def carry_out(prepared: Prepared, *, progress: Progress | None = None) -> Releas
 
 def _carried_out(prepared: Prepared, progress: Progress | None) -> Release:
     report, watch = throttled(progress), prepared.watch
-    plan, table, constraints, weights = prepared.plan, prepared.table, prepared.constraints, prepared.weights
+    plan = prepared.plan
     report(0.0)
     coordinates = prepared.embedded()
     report(0.15)
     with watch("partitioning"):
-        blocks = prepared.partitioned(coordinates, plan, part(report, 0.15, 0.8))
+        prepared, coordinates, blocks = formed(prepared, coordinates, plan, part(report, 0.15, 0.8))
+    table, constraints, weights = prepared.table, prepared.constraints, prepared.weights
     with watch("bounding"):
         labels_of = {name: block.labels for block in blocks for name in block.attributes}
         lost = losses(coordinates, labels_of, weights, constraints.units)
@@ -162,7 +164,8 @@ def _carried_out(prepared: Prepared, progress: Progress | None) -> Release:
             sizes=np.repeat(*(np.array(part) for part in zip(*audited.sizes.items(), strict=True))),
             most=lost.most,
         )
-        utility = utility_of(prepared.reads, blocks, plan.k, prepared.cells)
+        utility = utility_of(prepared.reads, blocks, plan.k, prepared.left_out)
+        in_all = lost.total if prepared.left_out is None else loss_in_all(prepared.left_out, labels, plan)
     messages = list(prepared.warnings)
     held = audited.k if audited.k_units is None else audited.k_units
     if len(blocks) > 1 and held < plan.k:
@@ -181,6 +184,7 @@ def _carried_out(prepared: Prepared, progress: Progress | None) -> Release:
         attributes=prepared.attributes,
         blocks=tuple(blocks),
         losses=lost,
+        loss_in_all=in_all,
         lower_bound=bound,
         missing_counts=tuple(prepared.missing.items()),
         rows_in=prepared.rows_in,
@@ -200,6 +204,7 @@ def _table_of(prepared: Prepared, blocks: list[Block], order: Array | None) -> t
     plan, keep = prepared.plan, prepared.keep
     changed, measured = published(prepared.table, prepared.reads, blocks, prepared.weights, plan.trim, prepared.cells)
     changed.update(prepared.merged_strata)
+    changed.update({name: prepared.table.column(name) for name in prepared.coded})
     rows = keep if order is None else order if keep is None else keep[order]
     if order is not None:
         changed = {name: column.take(order) for name, column in changed.items()}
