@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from fuzz import markers, values
+from fuzz import markers, recoding, values
 from fuzz.case import Case, Column
 from fuzz.tables import KNOWN, ROW, SENSITIVE, Draft, duplicated, kind_of, number_of_rows
 
@@ -48,6 +48,8 @@ def random_case(seed: int) -> Case:
     people = (
         _population(draft, known) if plan.get("release", "")[-8:] == "recoding" and random.random() < 0.15 else None
     )
+    # Of its own random numbers, so that all else is as without it.
+    recoding.change(Random(f"{seed} recoding"), plan, known, sensitive)
     if random.random() < 0.06:
         wrong(random, plan, draft.columns)
     random.shuffle(draft.columns)

@@ -97,7 +97,10 @@ def compiling_ahead(plan: Plan) -> AbstractContextManager[None]:
     """
     from shoal.kernels import kicks, rule_search
     from shoal.partitioning.compiling import RULE_SEARCH, SEARCH, ahead
+    from shoal.release.groups.forms import BY_CELLS
 
+    if plan.release in BY_CELLS:
+        return nullcontext()
     if plan.has_demands:
         return ahead(rule_search.search, RULE_SEARCH)
     if plan.method in ("auto", "anytime") or plan.refine == "anytime":
