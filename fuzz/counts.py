@@ -19,7 +19,7 @@ def kinds_of(case: Case) -> list[str]:
     kinds += [f"column {kind}" for kind in {column.kind for column in case.columns}]
     kinds.append(f"method {plan.get('method', 'none')}")
     roles = ("unit", "stratum", "weight", "blocks", "shuffle", "refine", "missing", "missing_values", "representatives")
-    roles += ("suppress", "top_coding", "bottom_coding", "rounding")
+    kinds += [f"with {field}" for field in ("suppress", "top_coding", "bottom_coding", "rounding") if field in plan]
     kinds += [f"with {role}" for role in roles if role in plan]
     kinds += [f"model {name}" for name in ("l", "t", "k_map", "presence") if plan.get(name) is not None]
     own = plan.get("models", {})

@@ -7,7 +7,7 @@ from typing import Any
 
 from shoal.arrays import Array
 from shoal.errors import DataError
-from shoal.tables.traces import plain, plain_column, without_traces
+from shoal.tables.traces import is_view, plain, plain_column, whole_type, without_traces
 
 # For the types of pandas that cannot hold missing values, those that can.
 NULLABLE = {
@@ -141,7 +141,7 @@ def rebuilt(native: Any, keep: list[str], rows: Array | None, changed: Mapping[s
 
     # Not select, for which polars takes "*" and "^..$" as patterns: it would bring back columns that are dropped.
     frame = nw.from_native(native, eager_only=True)[keep]
-    frame = frame if rows is None else frame[rows]
+    frame = frame if rows is None else _takeable(nw, pa, frame)[rows]
     if not frame.implementation.is_pandas_like():
         new = [_series(nw, pa, frame, name, array) for name, array in changed.items()]
         return without_traces(frame.with_columns(*new).to_native())
@@ -150,6 +150,21 @@ def rebuilt(native: Any, keep: list[str], rows: Array | None, changed: Mapping[s
     for name, array in changed.items():
         result[name] = _pandas_series(array, result[name], words=not _is_text(pa, frame[name].to_arrow().type))
     return without_traces(result)
+
+
+def _takeable(nw: Any, pa: Any, frame: Any) -> Any:
+    """Return a frame of whose rows some can be taken: pandas cannot do that with Arrow's views of texts."""
+    if not frame.implementation.is_pandas():
+        return frame
+    native = frame.to_native()
+    kinds = {name: getattr(kind, "pyarrow_dtype", None) for name, kind in native.dtypes.items()}
+    views = {name: whole_type(kind) for name, kind in kinds.items() if kind is not None and is_view(kind)}
+    if not views:
+        return frame
+    arrays = {name: pa.array(native[name].array).cast(kind) for name, kind in views.items()}
+    owner = type(native.dtypes[next(iter(views))])
+    made = {name: native[name].array._from_sequence(array, dtype=owner(array.type)) for name, array in arrays.items()}
+    return nw.from_native(native.assign(**made), eager_only=True)
 
 
 def _pandas_series(array: Any, before: Any, *, words: bool) -> Any:

@@ -130,12 +130,13 @@ class Lattice:
         self.counts = np.bincount(self.kinds)
         self.fixed = None if fixed is None else (fixed[first], int(fixed.max()) + 1)
         self.classes = [[level[ladder.codes[first]] for level in ladder.levels] for ladder in ladders]
-        self.costs = [[cost[ladder.codes[first]] for cost in ladder.costs] for ladder in ladders]
+        # What all records of a kind cost together, on each level of each attribute.
+        self.costs = [[cost[ladder.codes[first]] * self.counts for cost in ladder.costs] for ladder in ladders]
         self.least = np.zeros(self.shape)
         for at, costs in enumerate(self.costs):
-            own = np.array([float(cost @ self.counts) for cost in costs])
+            own = np.array([float(cost.sum()) for cost in costs])
             self.least += own.reshape([-1 if axis == at else 1 for axis in range(len(self.shape))])
-        self.lost = float(sum(np.max(costs[-1], initial=0.0) for costs in self.costs))
+        self.lost = float(sum(np.max(ladder.costs[-1], initial=0.0) for ladder in ladders))
         self.pairs = None
         if units is not None:
             pairs = np.unique(self.kinds * (int(units.max()) + 1) + units)
@@ -176,13 +177,9 @@ class Lattice:
             return _State(True, None)
         if self._left_out(labels, good) > self.budget:
             return _State(False, None)
-        if good.all():
-            return _State(False, float(self.least[node]))
-        kept = good[labels]
-        cost = np.where(kept, 0.0, self.lost)
-        for of, level in zip(self.costs, node, strict=True):
-            cost += np.where(kept, of[level], 0.0)
-        return _State(False, float(cost @ self.counts))
+        gone = np.flatnonzero(~good[labels])
+        spared = sum(float(of[level][gone].sum()) for of, level in zip(self.costs, node, strict=True))
+        return _State(False, float(self.least[node]) - spared + self.lost * int(self.counts[gone].sum()))
 
     def _left_out(self, labels: Array, good: Array) -> int:
         return 0 if good.all() else int(self.counts[~good[labels]].sum())
