@@ -228,7 +228,7 @@ def _trial(
 
 def _measured(groups: Formed, method: str, seconds: float) -> Trial:
     """Return the trial of these groups, without its gap."""
-    prepared, coordinates, blocks = groups
+    prepared, coordinates, blocks = groups.prepared, groups.coordinates, groups.blocks
     labels = {name: block.labels for block in blocks for name in block.attributes}
     sizes = np.concatenate([np.bincount(block.labels) for block in blocks])
     utility = utility_of(prepared.reads, blocks, prepared.plan.k, prepared.left_out)

@@ -141,7 +141,8 @@ def _carried_out(prepared: Prepared, progress: Progress | None) -> Release:
     coordinates = prepared.embedded()
     report(0.15)
     with watch("partitioning"):
-        prepared, coordinates, blocks = formed(prepared, coordinates, plan, part(report, 0.15, 0.8))
+        groups = formed(prepared, coordinates, plan, part(report, 0.15, 0.8))
+        prepared, coordinates, blocks = groups.prepared, groups.coordinates, groups.blocks
     table, constraints, weights = prepared.table, prepared.constraints, prepared.weights
     with watch("bounding"):
         labels_of = {name: block.labels for block in blocks for name in block.attributes}

@@ -13,8 +13,8 @@ they vary. A record therefore helps by leaving if it adds more to the one than, 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -36,14 +36,15 @@ TRIALS = 100
 MOST_DISTANCES, AT_A_TIME = 2e9, 2**24
 
 
-class Formed(NamedTuple):
+@dataclass(frozen=True)
+class Formed:
     """Groups, the records that are in them, and their coordinates."""
 
     prepared: Prepared
     coordinates: Coordinates
     blocks: list[Block]
 
-    @property
+    @cached_property
     def loss(self) -> float:
         """Return the loss of these records."""
         labels = {name: block.labels for block in self.blocks for name in block.attributes}
