@@ -186,6 +186,26 @@ def test_wrong_columns_and_values_are_refused(fields, words):
     assert words in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("values", "kind", "fields"),
+    [
+        ([1, 2, 3, 4], pa.int8(), {"bottom_coding": {"q": 1000}}),
+        ([1, 2, 3, 4], pa.uint8(), {"top_coding": {"q": -5}}),
+        ([0, 1, 2, 3], pa.timestamp("ns"), {"top_coding": {"q": "1500-01-01"}}),
+    ],
+)
+def test_limits_that_a_column_cannot_hold_are_refused(values, kind, fields):
+    with pytest.raises(OptionError, match="must be a value that the column 'q' can hold"):
+        published(values, kind, **fields)
+
+
+def test_single_precision_holds_limits_as_well_as_it_can():
+    found = published(
+        [1.5, 2.5, 3.5], pa.float32(), top_coding={"q": 2.1}, release="microaggregation", continuous=["q"]
+    )
+    assert found == [1.5, *[float(np.float32(2.1))] * 2]
+
+
 def test_all_problems_are_told_at_once():
     table = pa.table({"a": [1, 2, 3, 4], "b": list("xyxy")})
     with pytest.raises(OptionError, match="2 problems must be solved"):

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from shoal.arrays import Array
-from shoal.errors import OptionError, Problems
+from shoal.errors import OptionError, Problems, ShoalError
 from shoal.plan import Plan, moment_of
 from shoal.tables import columns as _columns
 from shoal.tables.calendar import MICROSECONDS_A_DAY
@@ -118,10 +118,32 @@ def _changed(read: Read, column: Any, plan: Plan) -> tuple[Read, Any]:
         return replace(read, attribute=described), column
     labels = np.zeros(len(new), np.int64)
     labels[moved] = place
-    written = _columns.encode(Computed(kinds), labels, column, kind, _writing(read.writings[0], plan, name))
-    written = written if written.type == column.type else written.cast(column.type)
+    written = _written(kinds, read, column, plan).take(pa.array(labels))
     changed = pc.if_else(pa.array(moved), written.combine_chunks(), column)
     return replace(read, attribute=described, values=Numbers(new), original=values), changed
+
+
+def _written(numbers: Array, read: Read, column: Any, plan: Plan) -> Any:
+    """Return numbers as the column writes them, or refuse those that it cannot hold."""
+    import pyarrow as pa
+
+    name, kind = read.attribute.name, read.attribute.kind
+    writing = _writing(read.writings[0], plan, name)
+    try:
+        written = _columns.encode(Computed(numbers), np.arange(len(numbers)), column, kind, writing)
+        written = written if written.type == column.type else written.cast(column.type)
+        again = _columns.decode_again(written, kind, writing, name)
+    except (pa.ArrowException, ShoalError, OverflowError, ValueError):
+        again = None
+    # Columns may hold single precision, or whole seconds.
+    near = 1e6 if kind == "datetime" else 0.0
+    if not isinstance(again, Numbers) or not np.allclose(again.values, numbers, rtol=1e-6, atol=near):
+        raise OptionError(
+            f"The {coding_field(plan, name)!r} of a plan must be a value that the column {name!r} can hold. Its type "
+            f"is {column.type}.",
+            hint="choose another value, or give the column a wider type.",
+        )
+    return written
 
 
 def _limit(plan: Plan, field: str, name: str, kind: str) -> float:
