@@ -25,6 +25,8 @@ Names = tuple[str, ...]
 
 KINDS: tuple[str, ...] = get_args(Kind)
 FORMS: tuple[str, ...] = get_args(Form)
+# Forms that group records by cells, without a method.
+WITHOUT_METHOD = ("full-domain", "strongly-safe")
 # Cells that are not numbers.
 PERIODS = ("month", "year")
 CELLS = ("value", "*", *PERIODS)

@@ -59,8 +59,6 @@ TRIED = {
         GROUPS,
     ),
 }
-# Forms that have no method.
-WITHOUT_METHOD = ("full-domain", "strongly-safe")
 LEFT_OUT = ("digits", "options", "shuffle")
 
 
@@ -200,16 +198,22 @@ def _rows(trials: list[Trial]) -> Iterator[_Row]:
     for at, trial in enumerate(trials):
         k = str(trial.k) if at == 0 or trials[at - 1].k != trial.k else ""
         last = at + 1 == len(trials) or trials[at + 1].k != trial.k
-        alone = trial.form in WITHOUT_METHOD
+        alone = _has_no_method(trial)
         if several and not alone and (k or trials[at - 1].form != trial.form):
             yield _Row(k, trial.form, None)
             k = ""
         yield _Row(k, ("  " if several and not alone else "") + _name_of(trial), trial, last)
 
 
+def _has_no_method(trial: Trial) -> bool:
+    from shoal.plan import WITHOUT_METHOD
+
+    return trial.form in WITHOUT_METHOD
+
+
 def _name_of(trial: Trial) -> str:
     """Return the method, with what `auto` chose; the form if there is no method."""
-    if trial.form in WITHOUT_METHOD:
+    if _has_no_method(trial):
         return trial.form
     # The options of the method would be too wide.
     return trial.method if trial.method != "auto" else f"auto: {trial.chosen.partition(' ')[0].rstrip(',')}"
