@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from fuzz import cells, losses, markers, models, people, published, sensitive
+from fuzz import cells, losses, markers, models, people, published, recoding, sensitive
 from fuzz.case import Case, Column
 from fuzz.files import as_text, plain
 from fuzz.running import Outcome
@@ -115,6 +115,7 @@ def check(case: Case, outcome: Outcome) -> list[str]:
     found += _texts(checked)
     if outcome.kind != "released":
         return found
+    checked = Checked(recoding.coded(case), outcome)
     for step in (_columns, _rows, _groups, _demands, _untouched, _values, _claims):
         problems = list(step(checked))
         found += problems
@@ -199,9 +200,11 @@ def _rows(checked: Checked) -> Iterator[str]:
         wanted = sorted(set(wanted).difference(*gone))
     elif case.plan.get("missing") == "drop":
         return
-    if case.plan.get("release") == "strongly-safe":
+    if case.plan.get("release") == "strongly-safe" or case.plan.get("suppress"):
         if not set(rows) <= set(wanted):
             yield "rows: some that were to be dropped"
+        if case.plan.get("suppress") and not recoding.within_limit(case, len(rows), len(wanted)):
+            yield f"suppress: {len(wanted) - len(rows)} of {len(wanted)} records left out"
     elif sorted(rows) != wanted:
         yield f"rows: {len(rows)} published, not {len(wanted)}"
 
@@ -279,6 +282,8 @@ def _untouched(checked: Checked) -> Iterator[str]:
     """Check that all other columns are passed on as they came: to the bit where nothing is converted on the way."""
     case, rows = checked.case, checked.rows
     passed_on = [name for name in checked.table if name not in (*checked.known, *checked.strata)]
+    if case.way["frame"] == "file":  # what is coded is written anew
+        passed_on = [name for name in passed_on if not recoding.is_coded(case, name)]
     for column in map(case.column, passed_on if rows is not None else ()):
         before, same = _original(case, column)
         after = checked.table[column.name]
@@ -316,6 +321,11 @@ def _values(checked: Checked) -> Iterator[str]:
     for attribute in release.attributes:
         if not in_text and published.is_wrong_for_few(case, attribute):
             yield f"few: {attribute.representative} of {attribute.kind}"
+    if case.plan.get("release") == recoding.FORM:
+        kinds = {attribute.name: attribute.kind for attribute in release.attributes}
+        for wrong in recoding.wrong_levels(case, kinds, rows, checked.table):
+            yield f"levels: {wrong}"
+        return
     if case.plan.get("shuffle") and len(release.blocks) > 1:
         return
     for block in release.blocks:
@@ -356,6 +366,7 @@ def _claims(checked: Checked) -> Iterator[str]:
     if not 0 <= release.loss <= 1 + 1e-12:
         yield f"loss: {release.loss}"
     simple = case.way["frame"] == "arrow" and len(release.blocks) == 1 and rows is not None
+    simple = simple and not any(recoding.is_coded(case, name) for name in checked.known)
     if not simple or rows is None or case.seed % 3 or any(a.kind == "place" for a in release.attributes):
         return
     members: dict[int, list[int]] = defaultdict(list)

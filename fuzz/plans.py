@@ -6,7 +6,7 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
-from fuzz import markers, values
+from fuzz import markers, recoding, values
 from fuzz.case import OF_ONE_TYPE, Case, Column
 from fuzz.tables import KNOWN, ROW, SENSITIVE, Draft, duplicated, kind_of, number_of_rows
 
@@ -58,6 +58,8 @@ def random_case(seed: int) -> Case:
         _population(draft, known) if plan.get("release", "")[-8:] == "recoding" and random.random() < 0.15 else None
     )
     _rest(draft, Random(f"rest {seed}"))
+    # Of its own random numbers, so that all else is as without it.
+    recoding.change(Random(f"{seed} recoding"), plan, known, sensitive)
     if random.random() < 0.06:
         wrong(random, plan, draft.columns)
     random.shuffle(draft.columns)

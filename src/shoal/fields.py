@@ -44,6 +44,8 @@ class Fields(TypedDict, total=False):
     """Fields of a plan, by their own names and by those of the command line and of sdcMicro."""
 
     other: Sequence[str]
+    drop: Sequence[str]
+    rest: Literal["qi", "other", "drop"] | None
     l: int | None  # noqa: E741 - the usual name
     t: float | None
     models: Mapping[str, Any]
@@ -70,7 +72,11 @@ class Fields(TypedDict, total=False):
     coordinates: int
     missing: Literal["value", "error", "drop"]
     missing_values: Marker | Sequence[Marker] | Mapping[str, Sequence[Marker]]
+    top_coding: Mapping[str, int | float | str]
+    bottom_coding: Mapping[str, int | float | str]
+    rounding: Mapping[str, int | float]
     release: Form
+    suppress: float
     cells: Mapping[str, int | float | str]
     blocks: Literal["joint", "each"] | Sequence[Sequence[str]]
     small_strata: Literal["error", "merge"]
@@ -94,6 +100,9 @@ class Fields(TypedDict, total=False):
     representative: Mapping[str, str] | None
     format: Mapping[str, str] | None
     na: Marker | Sequence[Marker] | Mapping[str, Sequence[Marker]] | None
+    top: Mapping[str, int | float | str] | None
+    bottom: Mapping[str, int | float | str] | None
+    round: Mapping[str, int | float] | None
     cell: Mapping[str, int | float | str] | None
     option: Mapping[str, Any] | None
     seed: int | None

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from datetime import UTC, date, datetime
+from math import isfinite
 from typing import Any, Literal, Unpack, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator, model_validator
@@ -17,13 +19,15 @@ from shoal.fields import COMMAND_LINE, MEANT, AllFields, F, shows_fields
 from shoal.frozen import frozen
 
 Kind = Literal["continuous", "integer", "ordinal", "nominal", "hierarchical", "boolean", "date", "datetime", "place"]
-Form = Literal["microaggregation", "local-recoding", "global-recoding", "strongly-safe"]
+Form = Literal["microaggregation", "local-recoding", "global-recoding", "full-domain", "strongly-safe"]
 Way = Literal["best", "repair", "growth", "merge", "k-first", "t-first", "mondrian"]
 Marker = str | int | float
 Names = tuple[str, ...]
 
 KINDS: tuple[str, ...] = get_args(Kind)
 FORMS: tuple[str, ...] = get_args(Form)
+# Forms that group records by cells, without a method.
+WITHOUT_METHOD = ("full-domain", "strongly-safe")
 # Cells that are not numbers.
 PERIODS = ("month", "year")
 CELLS = ("value", "*", *PERIODS)
@@ -123,10 +127,20 @@ class Plan(BaseModel):
         Whether missing values are treated as values, are refused, or have their rows dropped.
     missing_values : values, or {name: values}
         Values of quasi-identifiers that stand for a missing value. Otherwise, only empty fields are missing.
+    top_coding, bottom_coding : {name: number or date}
+        Before anything else, values of a column above (below) this one are replaced by it. Dates are written as in
+        ``"1990-12-31"``. For quasi-identifiers, and for other columns that are published.
+    rounding : {name: step}
+        Before anything else, the numbers of a column are rounded to the nearest multiple of the step, halves upwards;
+        then come `top_coding` and `bottom_coding`.
     release : str
         "microaggregation" publishes typical values, "local-recoding" ranges and ancestors, "global-recoding" the same
-        without ever separating equal records, "strongly-safe" the cell of each record: cells do not depend on the data,
-        and records of cells with fewer than k records are removed.
+        without ever separating equal records, "full-domain" one level of the hierarchy of each column for all records,
+        "strongly-safe" the cell of each record: cells do not depend on the data, and records of cells with fewer than k
+        records are removed.
+    suppress : float
+        Largest share of the records, from 0 to below 1, that may be left out of the release: those whose removal lowers
+        the loss of the others most.
     cells : {name: cell}
         Cells of a strongly-safe release. For numbers, a width, with a cell beginning at 0; for dates, a width in days,
         "month" or "year"; for values with a hierarchy, a number of levels to go up. "value" publishes the value itself,
@@ -189,7 +203,11 @@ class Plan(BaseModel):
     coordinates: int = Field(128, ge=1)
     missing: Literal["value", "error", "drop"] = "value"
     missing_values: tuple[Marker, ...] | dict[str, tuple[Marker, ...]] = ()
+    top_coding: dict[str, int | float | str] = {}
+    bottom_coding: dict[str, int | float | str] = {}
+    rounding: dict[str, int | float] = {}
     release: Form = "microaggregation"
+    suppress: float = Field(0.0, ge=0, lt=1)
     cells: dict[str, int | float | str] = {}
     blocks: Literal["joint", "each"] | tuple[Names, ...] = "joint"
     small_strata: Literal["error", "merge"] = "error"
@@ -274,6 +292,25 @@ class Plan(BaseModel):
                 raise ValueError(f"must be numbers above 0, or one of {', '.join(map(repr, words))}")
         return value
 
+    @field_validator("top_coding", "bottom_coding", mode="before")
+    @classmethod
+    def _limits(cls, value: Any) -> Any:
+        """Turn dates, as YAML and TOML have them, into texts; refuse what is neither a number nor a date."""
+        if not isinstance(value, dict):
+            return value
+        limits = {name: one.isoformat() if isinstance(one, date) else one for name, one in value.items()}
+        if not all(is_limit(one) for one in limits.values()):
+            raise ValueError("must be finite numbers, or dates such as '1990-12-31'")
+        return limits
+
+    @field_validator("rounding", mode="before")
+    @classmethod
+    def _steps(cls, value: Any) -> Any:
+        for step in value.values() if isinstance(value, dict) else ():
+            if isinstance(step, str) or not is_limit(step) or step <= 0:
+                raise ValueError("must be numbers above 0")
+        return value
+
     @field_validator("importance")
     @classmethod
     def _importance(cls, value: dict[str, float]) -> dict[str, float]:
@@ -327,6 +364,23 @@ class Plan(BaseModel):
             given = "k_map" if self.k_map is not None else "presence" if counted else "population"
             raise OptionError(f"The {given!r} of a plan must come with {missing}. Got none.")
         return self
+
+    @model_validator(mode="after")
+    def _bottom_below_top(self) -> Plan:
+        """Refuse a top that is not above the bottom of the same column, and a number beside a date."""
+        for name in self.top_coding.keys() & self.bottom_coding.keys():
+            low, high = self.bottom_coding[name], self.top_coding[name]
+            if isinstance(low, str) != isinstance(high, str):
+                raise ValueError(f"the top and the bottom of the column {name!r} must both be numbers or both be dates")
+            rising = moment_of(low) < moment_of(high) if isinstance(low, str) else low < float(high)
+            if not rising:
+                raise ValueError(f"the top of the column {name!r} must be above its bottom")
+        return self
+
+    @property
+    def coded(self) -> Names:
+        """Return the columns with top coding, bottom coding or rounding."""
+        return tuple(dict.fromkeys([*self.rounding, *self.top_coding, *self.bottom_coding]))
 
     @property
     def demanded_of(self) -> Names:
@@ -392,6 +446,23 @@ class Plan(BaseModel):
     def to_yaml(self) -> str:
         """Return the plan as a job file."""
         return yaml_of(self.job())
+
+
+def is_limit(value: Any) -> bool:
+    """Return whether a value is a finite number or the text of a date."""
+    if isinstance(value, str):
+        try:
+            moment_of(value)
+        except ValueError:
+            return False
+        return True
+    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+
+
+def moment_of(text: Any) -> datetime:
+    """Return the moment of a date in ISO format; without a time zone, it is in UTC."""
+    moment = datetime.fromisoformat(str(text))
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
 def with_fields(function: F) -> F:

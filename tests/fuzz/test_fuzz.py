@@ -21,7 +21,7 @@ from fuzz.shrinking import shrunk, signature
 from fuzz.workers import Budget, Run, examined
 
 import shoal
-from fuzz import cells, checks, files, losses, models, notations, people, published, sensitive, trees
+from fuzz import cells, checks, files, losses, models, notations, people, published, recoding, sensitive, trees
 
 SLICE = range(7_000, 7_300)
 MARKER = "ZQXabcdef"
@@ -107,6 +107,40 @@ def test_a_release_passes(released):
 )
 def test_a_table_that_was_tampered_with_is_found(released, columns, words):
     assert any(found.startswith(words) for found in tampered(released, **columns))
+
+
+def recoded(**plan):
+    case = people_case(**plan)
+    for field in ("method", "l"):
+        case.plan.pop(field)
+    outcome = run(case, Path())
+    assert outcome.kind == "released"
+    assert checks.check(case, outcome) == []
+    return case, outcome
+
+
+def test_a_table_of_which_too_much_was_left_out_is_found():
+    case, outcome = recoded(suppress=0.2)
+    few = {name: values[:3] for name, values in outcome.table.items()}
+    assert "suppress: 3 of 6 records left out" in checks.check(case, replace(outcome, table=few))
+
+
+@pytest.mark.parametrize("town", [["a", "a", "a", "*", "*", "*"], ["b", "b", "b", "c", "c", "c"], [None] * 6])
+def test_a_column_on_several_levels_is_found(town):
+    case, outcome = recoded(release="full-domain", hierarchies={"town": {"w": ["a", "b"], "e": ["c", "d"]}})
+    assert outcome.table["town"] == ["w", "w", "w", "e", "e", "e"]
+    changed = checks.check(case, replace(outcome, table={**outcome.table, "town": town}))
+    assert any(found.startswith("levels: hierarchical (word)") for found in changed)
+
+
+def test_values_that_were_not_coded_are_found():
+    case, outcome = recoded(top_coding={"age": 60}, method="mdav")
+    assert max(outcome.table["age"]) == 60
+    changed = checks.check(case, replace(outcome, table={**outcome.table, "age": [21, 21, 21, 62, 62, 62]}))
+    assert any(found.startswith("published: ") for found in changed)
+    assert recoding.coded(case).column("age").values == [20, 21, 22, 60, 60, 60]
+    case.plan |= {"rounding": {"age": 5}, "bottom_coding": {"age": 21}}
+    assert recoding.coded(case).column("age").values == [21, 21, 21, 60, 60, 60]
 
 
 @pytest.mark.parametrize("where", [*checks.SILENT, *checks.DOCUMENTS])

@@ -496,3 +496,10 @@ release = shoal.anonymize(pa.table({"x": [1.0, 2.0, 8.0, 9.0]}), k=2, method="md
 sys.exit(0 if release.k == 2 else 1)
 """
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_rows_of_a_pandas_frame_with_views_of_texts_are_taken():
+    words = pd.array(list("abcdef"), dtype=pd.ArrowDtype(pa.string_view()))
+    frame = pd.DataFrame({"a": range(6), "word": words})
+    found = rebuilt(frame, ["a", "word"], np.array([4, 0]), {}, relabel=True)
+    assert found.to_dict("list") == {"a": [4, 0], "word": ["e", "a"]}

@@ -182,7 +182,7 @@ def _show_plan(shell: Shell, prepared: Prepared, job: Job, *, json: bool) -> Non
     if prepared.rows_dropped:
         rows.append(("dropped", f"{prepared.rows_dropped:,} rows with missing values"))
     if prepared.rows_removed:
-        rows.append(("removed", shows.removed(prepared.rows_removed, plan.k)))
+        rows.append(("removed", shows.removed(prepared.rows_removed, plan)))
     if plan.missing == "value" and any(prepared.missing.values()):
         counts = ", ".join(f"{name} {count:,}" for name, count in prepared.missing.items() if count)
         rows.append(("missing", counts))

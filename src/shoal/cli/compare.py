@@ -53,7 +53,7 @@ TRIED = {
     "method": Option("--method", f"Method; may be repeated. Default: {', '.join(DEFAULT)}.", "M", TEXTS),
     "release": Option(
         "--release",
-        "Form of release; may be repeated: microaggregation, local-recoding, global-recoding, "
+        "Form of release; may be repeated: microaggregation, local-recoding, global-recoding, full-domain, "
         "strongly-safe. Default: that of the job file.",
         "FORM",
         TEXTS,
@@ -211,16 +211,22 @@ def _rows(trials: list[Trial]) -> Iterator[_Row]:
     for at, trial in enumerate(trials):
         k = str(trial.k) if at == 0 or trials[at - 1].k != trial.k else ""
         last = at + 1 == len(trials) or trials[at + 1].k != trial.k
-        alone = trial.form == "strongly-safe"
+        alone = _has_no_method(trial)
         if several and not alone and (k or trials[at - 1].form != trial.form):
             yield _Row(k, trial.form, None)
             k = ""
         yield _Row(k, ("  " if several and not alone else "") + _name_of(trial), trial, last)
 
 
+def _has_no_method(trial: Trial) -> bool:
+    from shoal.plan import WITHOUT_METHOD
+
+    return trial.form in WITHOUT_METHOD
+
+
 def _name_of(trial: Trial) -> str:
     """Return the method, with what `auto` chose; the form if there is no method."""
-    if trial.form == "strongly-safe":
+    if _has_no_method(trial):
         return trial.form
     # The options of the method would be too wide.
     return trial.method if trial.method != "auto" else f"auto: {trial.chosen.partition(' ')[0].rstrip(',')}"

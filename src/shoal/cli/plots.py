@@ -31,7 +31,9 @@ def check(path: str, force: bool, inputs: Iterable[Path]) -> None:
 
 def _line(trial: Trial, trials: Sequence[Trial]) -> str:
     """Return the name of the line to which a trial belongs."""
-    if trial.form == "strongly-safe" or all(other.form == trial.form for other in trials):
+    from shoal.plan import WITHOUT_METHOD
+
+    if trial.form in WITHOUT_METHOD or all(other.form == trial.form for other in trials):
         return trial.method
     return f"{trial.method}, {trial.form}"
 

@@ -132,11 +132,13 @@ def summary(release: Release, files: Sequence[str], seconds: float) -> Table:
     dropped = f" ({release.rows_dropped:,} with missing values dropped)" if release.rows_dropped else ""
     rows.append(("rows", f"{audit.rows:,} in {audit.classes:,} group{'' if audit.classes == 1 else 's'}{dropped}"))
     if release.rows_removed:
-        rows.append(("removed", removed(release.rows_removed, release.plan.k)))
+        rows.append(("removed", removed(release.rows_removed, release.plan)))
     rows.append(("k", held(release)))
     rows += reach(release.audit)
     rows += models(release.audit.models)
     rows.append(("loss", Text(f"{percent(release.loss)} of the variation") + worst(release)))
+    if release.rows_removed:
+        rows.append(("in all", f"{percent(release.loss_in_all)}, counting the removed records as lost"))
     if release.plan.bound != "none":
         rows.append(("gap", nearness(release)))
     rows.append(("method", " / ".join(dict.fromkeys(f"{b.method}: {b.why}" for b in release.blocks))))
@@ -157,11 +159,14 @@ def few_groups(n: int, k: int) -> str:
     )
 
 
-def removed(count: int, k: int) -> str:
-    """Return how many records a strongly-safe release removes, and why."""
+def removed(count: int, plan: Plan) -> str:
+    """Return how many records are left out, and why."""
     from shoal.release.groups.cells import shown_count
 
-    return f"{shown_count(count, k)} records, because their cells have fewer than {k} records"
+    why = f"because their cells have fewer than {plan.k} records"
+    if plan.suppress:
+        why = f"within the limit of {100 * plan.suppress:.4g} %"
+    return f"{shown_count(count, plan.k)} records, {why}"
 
 
 def held(release: Release) -> Text:

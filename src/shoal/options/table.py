@@ -117,6 +117,18 @@ PLAN: tuple[Option, ...] = (
         "values of members.",
     ),
     _value(
+        *("top_coding", "--top", pairs(scalar, "a number or a date"), "COL=VALUE"),
+        "Replace values above this one by it, before anything else: a number, or a date such as 1990-12-31.",
+    ),
+    _value(
+        *("bottom_coding", "--bottom", pairs(scalar, "a number or a date"), "COL=VALUE"),
+        "Replace values below this one by it, before anything else.",
+    ),
+    _value(
+        *("rounding", "--round", pairs(scalar, "a step"), "COL=STEP"),
+        "Round numbers to multiples of a step, before anything else.",
+    ),
+    _value(
         *("formats", "--format", pairs(str, "a pattern such as %d/%m/%Y"), "COL=%d/%m/%Y"),
         "Format of the dates of a column.",
     ),
@@ -136,7 +148,11 @@ PLAN: tuple[Option, ...] = (
     _group(
         *("release", "--release", TEXT, "FORM"),
         "Form of the release: [cyan]microaggregation[/cyan] (default), [cyan]local-recoding[/cyan], "
-        "[cyan]global-recoding[/cyan], [cyan]strongly-safe[/cyan].",
+        "[cyan]global-recoding[/cyan], [cyan]full-domain[/cyan], [cyan]strongly-safe[/cyan].",
+    ),
+    _group(
+        *("suppress", "--suppress", NUMBER, "SHARE"),
+        "Largest share of the records that may be left out, such as [cyan]0.05[/cyan]. Default: 0.",
     ),
     _group(
         *("cells", "--cell", pairs(scalar, "a width, a number of levels, value or *"), "COL=CELL"),

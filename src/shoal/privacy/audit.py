@@ -120,8 +120,8 @@ def verify(
     **fields
         What is required of sensitive attributes and how they are read, as in :class:`shoal.Plan`:
         ``sensitive_attributes``, ``l``, ``t``, ``models``, ``k_map``, ``presence``, ``types``, ``levels``,
-        ``hierarchies``, ``formats``, ``thousands``, ``missing_values``; their names on the command line are taken too. If
-        sensitive attributes are named and nothing is required of them, `glances` has their measured values.
+        ``hierarchies``, ``formats``, ``thousands``, ``missing_values``; their names on the command line are taken too.
+        If sensitive attributes are named and nothing is required of them, `glances` has their measured values.
 
     Returns
     -------

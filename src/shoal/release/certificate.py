@@ -21,6 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 import shoal
 from shoal.errors import DataError
 from shoal.plan import Form, Kind, Marker, Plan
+from shoal.tables.coding import in_words
 from shoal.tables.schema import UNPUBLISHED
 
 if TYPE_CHECKING:
@@ -230,7 +231,7 @@ PUBLIC = (
         "refine",
         "time_limit",
     ),
-    *("bound", "shuffle", "outward", "rest"),
+    *("bound", "shuffle", "outward", "rest", "suppress", "top_coding", "bottom_coding", "rounding"),
 )
 
 
@@ -244,14 +245,20 @@ def withheld(plan: Plan) -> Names:
     return tuple(field for field in plan.job() if field not in PUBLIC)
 
 
+def unchanged(plan: Plan, name: str) -> str:
+    """Return what a column that is no quasi-identifier publishes: its values, unless the plan changes them."""
+    return in_words(plan, name) or "unchanged"
+
+
 def _columns(release: Release) -> tuple[ColumnPart, ...]:
+    plan = release.plan
     owner = {name: one for one in release.attributes for name in one.columns}
     return tuple(
         ColumnPart(
             name=column.name,
             role=column.role,
             type=owner[column.name].kind if column.name in owner else None,
-            published=owner[column.name].told if column.name in owner else "unchanged",
+            published=owner[column.name].told if column.name in owner else unchanged(plan, column.name),
         )
         for column in release.columns
         if column.role not in UNPUBLISHED

@@ -25,15 +25,14 @@ from shoal.privacy.classes import classes_of, told_apart, units_of
 from shoal.privacy.findings import Finding
 from shoal.release.certificate import Certificate, read_certificate
 from shoal.release.groups.blocks import Block, attribute_sets
-from shoal.release.groups.cells import Cells
 from shoal.release.groups.coordinates import embedded
 from shoal.release.job import certificate_beside
 from shoal.release.matching import rows_of
 from shoal.release.measures.losses import losses
 from shoal.release.measures.utility import utility_of
-from shoal.release.preparation import _taken, _weights
+from shoal.release.preparation import LeftOut, taken, weights_of
 from shoal.release.release import Release
-from shoal.release.verification import _require_same_file, audit_of, plan_of
+from shoal.release.verification import audit_of, plan_of, require_same_file
 from shoal.tables import schema
 from shoal.tables.apart import apart_in
 from shoal.tables.frames import to_arrow
@@ -157,9 +156,11 @@ def compare_releases(
     (2, 0.0111, 0.0)
     """
     source = _source(original, "the original")
-    named = {} if quasi_identifiers is None else {"quasi_identifiers": list(quasi_identifiers)}
+    named: dict[str, Any] = {} if quasi_identifiers is None else {"quasi_identifiers": list(quasi_identifiers)}
     published = [_published(one, at) for at, one in enumerate(_listed(releases), 1)]
-    plan = Plan.of(**named, **({} if k is None else {"k": k}), **fields)
+    if k is not None:
+        named["k"] = k
+    plan = Plan.of(**named, **fields)
     return compare_finished(source, published, plan, key=key, k=k)
 
 
@@ -218,7 +219,7 @@ def compare_finished(
     plan = _settled(original, releases, plan, key)
     columns = schema.roles(original.table.column_names, plan)
     reads = schema.read(original.table, columns, plan, text=original.text, decimal=original.decimal)
-    whole = _Original(original, plan, reads, _weights(original.table, plan, original.decimal))
+    whole = _Original(original, plan, reads, weights_of(original.table, plan, original.decimal))
     return [_compared(whole, release, key, k) for release in releases]
 
 
@@ -278,7 +279,7 @@ def _compared(whole: _Original, release: Published, key: str | None, k: int | No
     notes: list[str] = []
     if promised is not None:
         try:
-            _require_same_file(source, promised)
+            require_same_file(source, promised)
         except DisclosureError:
             notes.append("the certificate beside it belongs to another file: nothing was taken from it")
             promised = None
@@ -286,7 +287,7 @@ def _compared(whole: _Original, release: Published, key: str | None, k: int | No
     shuffled = promised is not None and promised.shuffled
     names = [*(plan.quasi_identifiers or ()), *(name for pair in plan.places for name in pair), *plan.stratum]
     rows = rows_of(whole.source, source, key, names, shuffled=shuffled, notes=notes)
-    reads = whole.reads if rows is None else [_taken(one, rows) for one in whole.reads]
+    reads = whole.reads if rows is None else [taken(one, rows) for one in whole.reads]
     weights = whole.weights if rows is None or whole.weights is None else whole.weights[rows]
     units = _units(whole, rows)
     blocks = _blocks(source, reads, plan, promised)
@@ -295,8 +296,8 @@ def _compared(whole: _Original, release: Published, key: str | None, k: int | No
     held = found.k if found.k_units is None else found.k_units
     wanted = k or (promised.k.wanted if promised is not None else held)
     lost = losses(embedded(reads, plan), {name: b.labels for b in blocks for name in b.attributes}, weights)
-    cells = None if not removed or rows is None else Cells({}, blocks[0].labels, rows, whole.reads)
-    utility = utility_of(reads, blocks, wanted, cells)
+    left_out = None if not removed or rows is None else LeftOut(rows, whole.reads, whole.weights)
+    utility = utility_of(reads, blocks, wanted, left_out)
     within = [int(np.bincount(block.labels).min()) for block in blocks]
     return Compared(
         name=source.name,

@@ -127,8 +127,10 @@ def run(job: Job, hooks: Hooks) -> Release:
         progress = hooks.on_step("grouping")
         with hooks.grouping():
             release = carry_out(prepared, progress=progress)
-    for words in release.warnings[len(prepared.warnings) :]:
-        hooks.on_warning(words)
+    for words in release.warnings:
+        # Those of all records were told before.
+        if words not in prepared.warnings:
+            hooks.on_warning(words)
     release = replace(release, source=source, timings={"reading": seconds, **release.timings})
     return write_release(release, job, hooks)
 

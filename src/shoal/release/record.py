@@ -81,6 +81,7 @@ def record_of(release: Release) -> dict[str, Any]:
             "published": audit.rows,
         },
         "loss": release.loss,
+        "loss_in_all": release.loss_in_all,
         "utility": release.utility.plain(),
         "lower_bound": release.lower_bound,
         "gap": gap if gap is not None and isfinite(gap) else None,

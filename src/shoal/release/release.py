@@ -49,12 +49,15 @@ class Release:
         The audit of the published table.
     blocks : blocks of attributes with their partitions
     losses : Losses
+    loss_in_all : float
+        The loss of all records, with those that were left out counted as lost: replaced by the mean of the table.
     lower_bound : float or None
         A loss that no groups allowed by the plan can go below; None if unknown.
     missing, missing_counts : {name: int}, pairs of name and int
         The number of missing values of each quasi-identifier.
     rows_in, rows_dropped, rows_removed : int
-        Rows of the input; dropped because of a missing value; removed because their cells have fewer than k records.
+        Rows of the input; dropped because of a missing value; removed because their cells have fewer than k records, or
+        left out within the limit of the plan (`suppress`).
     warnings : tuple of str
         What weakens the protection.
     timings : {step: seconds}
@@ -78,6 +81,7 @@ class Release:
     attributes: tuple[Attribute, ...]
     blocks: tuple[Block, ...]
     losses: Losses
+    loss_in_all: float
     missing_counts: tuple[tuple[str, int], ...]
     rows_in: int
     rows_dropped: int

@@ -21,7 +21,7 @@ from shoal.release.groups.blocks import Block, joint
 from shoal.release.groups.population import IN_MEMORY
 from shoal.release.later import Later
 from shoal.release.measures.bounds import bound_of
-from shoal.release.measures.losses import losses
+from shoal.release.measures.losses import loss_in_all, losses
 from shoal.release.measures.utility import Utility, utility_of
 from shoal.release.omission import refuse_early, refuse_open
 from shoal.release.preparation import Prepared, prepare
@@ -29,6 +29,7 @@ from shoal.release.publishing import published, without_metadata
 from shoal.release.release import Release
 from shoal.release.report.evidence import Evidence, Measured, gather_evidence
 from shoal.release.report.positions import positions_of
+from shoal.release.suppression import formed
 from shoal.release.verified import Verified
 from shoal.tables import frames
 from shoal.tables.apart import apart_in
@@ -148,12 +149,14 @@ def carry_out(prepared: Prepared, *, progress: Progress | None = None) -> Releas
 
 def _carried_out(prepared: Prepared, progress: Progress | None) -> Release:
     report, watch = throttled(progress), prepared.watch
-    plan, table, constraints, weights = prepared.plan, prepared.table, prepared.constraints, prepared.weights
+    plan = prepared.plan
     report(0.0)
     coordinates = prepared.embedded()
     report(0.15)
     with watch("partitioning"):
-        blocks = prepared.partitioned(coordinates, plan, part(report, 0.15, 0.8))
+        groups = formed(prepared, coordinates, plan, part(report, 0.15, 0.8))
+        prepared, coordinates, blocks = groups.prepared, groups.coordinates, groups.blocks
+    table, constraints, weights = prepared.table, prepared.constraints, prepared.weights
     with watch("bounding"):
         labels_of = {name: block.labels for block in blocks for name in block.attributes}
         lost = losses(coordinates, labels_of, weights, constraints.units)
@@ -169,6 +172,7 @@ def _carried_out(prepared: Prepared, progress: Progress | None) -> Release:
     with watch("measuring"):
         labels = joint(blocks)
         evidence, utility = _measures(prepared, blocks, measured, labels, audited, lost.most)
+        in_all = lost.total if prepared.left_out is None else loss_in_all(prepared.left_out, labels, plan)
     held = audited.k if audited.k_units is None else audited.k_units
     if len(blocks) > 1 and held < plan.k:
         messages.append(
@@ -186,6 +190,7 @@ def _carried_out(prepared: Prepared, progress: Progress | None) -> Release:
         attributes=prepared.attributes,
         blocks=tuple(blocks),
         losses=lost,
+        loss_in_all=in_all,
         lower_bound=bound,
         missing_counts=tuple(prepared.missing.items()),
         rows_in=prepared.rows_in,
@@ -208,15 +213,15 @@ def _measures(
     Many never ask for it. The values were read into arrays of their own, so that changes of the table do not matter,
     but those of a large table would take too much memory until somebody asks.
     """
-    plan, reads, cells = prepared.plan, prepared.reads, prepared.cells
-    small = len(labels) <= SMALL and cells is None
+    plan, reads, left_out = prepared.plan, prepared.reads, prepared.left_out
+    small = len(labels) <= SMALL and left_out is None and prepared.cells is None
     sizes = np.repeat(*(np.array(part) for part in zip(*audited.sizes.items(), strict=True)))
 
     def evidence() -> Evidence:
         X = positions_of(measured, labels, plan.coordinates)
         return gather_evidence(measured, labels=labels, k=plan.k, X=X, sizes=sizes, most=most)
 
-    later = Later(evidence), Later(lambda: utility_of(reads, blocks, plan.k, cells))
+    later = Later(evidence), Later(lambda: utility_of(reads, blocks, plan.k, left_out))
     if not small:
         for one in later:
             one()
@@ -228,6 +233,7 @@ def _table_of(prepared: Prepared, blocks: list[Block], order: Array | None) -> t
     plan, keep = prepared.plan, prepared.keep
     changed, measured = published(prepared.table, prepared.reads, blocks, prepared.weights, plan.trim, prepared.cells)
     changed.update(prepared.merged_strata)
+    changed.update({name: prepared.table.column(name) for name in prepared.coded})
     rows = keep if order is None else order if keep is None else keep[order]
     if order is not None:
         changed = {name: column.take(order) for name, column in changed.items()}

@@ -55,7 +55,7 @@ def verify_file(
     """
     promised = certificate if isinstance(certificate, Certificate) else read_certificate(certificate)
     source = source if isinstance(source, Source) else read(source, header=True)  # the certificate has the names
-    _require_same_file(source, promised)
+    require_same_file(source, promised)
     plan = plan_of(promised, hierarchies or {}, levels or {}, population is not None)
     blocks, wanted = promised.k.blocks, promised.k.wanted
     for block in blocks:
@@ -93,7 +93,8 @@ def _checked_whole(source: Source, promised: Certificate) -> Whole:
     return found
 
 
-def _require_same_file(source: Source, promised: Certificate) -> None:
+def require_same_file(source: Source, promised: Certificate) -> None:
+    """Refuse a file that is not the one of the certificate."""
     output = promised.output
     if output is not None and output.sha256 and source.sha256 and output.sha256 != source.sha256:
         raise DisclosureError(

@@ -88,11 +88,15 @@ class Attribute:
 
 @dataclass(frozen=True)
 class Read:
-    """An attribute with its values, and how its columns write them."""
+    """An attribute with its values, and how its columns write them.
+
+    `original` are the values before top coding, bottom coding and rounding; None if that changed nothing.
+    """
 
     attribute: Attribute
     values: Values
     writings: tuple[Notation, ...]
+    original: Numbers | None = None
 
 
 def roles(names: list[str], plan: Plan) -> tuple[Column, ...]:
@@ -103,7 +107,7 @@ def roles(names: list[str], plan: Plan) -> tuple[Column, ...]:
     """
     problems = Problems()
     described = list(_described(plan))
-    for name, option in (*_named(plan), *described):
+    for name, option in (*_named(plan), *described, *((name, coding_field(plan, name)) for name in plan.coded)):
         with problems.collected():
             _known(name, names, option)
     problems.refuse()
@@ -165,6 +169,11 @@ def _described(plan: Plan) -> Iterator[tuple[str, str]]:
                 yield name, option
     for name in plan.missing_values if isinstance(plan.missing_values, dict) else ():
         yield name, "missing_values"
+
+
+def coding_field(plan: Plan, name: str) -> str:
+    """Return the field of the plan that changes the values of a column."""
+    return next(field for field in ("rounding", "top_coding", "bottom_coding") if name in getattr(plan, field))
 
 
 def _known(name: str, names: list[str], option: str) -> None:
@@ -345,6 +354,8 @@ def _place(table: Any, pair: tuple[str, str], plan: Plan, text: bool, decimal: s
 
 
 def _representative(plan: Plan, name: str, kind: str, default: str | None = None) -> str:
+    if plan.release == "full-domain":
+        return "level"
     if default is None:
         default = REPRESENTATIVES[kind][0] if plan.release == "microaggregation" else RECODED[kind]
     how = plan.representatives.get(name, plan.representatives.get(kind, default))

@@ -19,6 +19,7 @@ from invariants import plain_columns
 from shoal import Plan
 from shoal.errors import DataError, OptionError
 from shoal.release.groups import cells
+from shoal.release.groups.forms import checked
 from shoal.release.run import release_of
 
 pytestmark = pytest.mark.filterwarnings("error", "ignore::shoal.errors.DisclosureWarning")
@@ -401,8 +402,8 @@ def test_places_are_refused_with_what_to_do():
 
 def test_every_field_that_is_refused_is_one_of_the_plan():
     assert set(cells.NO_PLACE) <= set(Plan.model_fields)
-    assert cells.checked(Plan.of(release="strongly-safe", bound="none", cells={"age": 1})).bound == "none"
-    assert math.isclose(cells.checked(Plan.of(release="strongly-safe")).trim, Plan.model_fields["trim"].default)
+    assert checked(Plan.of(release="strongly-safe", bound="none", cells={"age": 1})).bound == "none"
+    assert math.isclose(checked(Plan.of(release="strongly-safe")).trim, Plan.model_fields["trim"].default)
 
 
 def test_a_decimal_at_the_edge_of_a_cell_lies_in_it():

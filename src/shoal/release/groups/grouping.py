@@ -22,7 +22,7 @@ from shoal.partitioning.merging import Nearest, merge
 from shoal.partitioning.pool import SMALL_TABLE, numbered
 from shoal.partitioning.registry import find, find_refinement
 from shoal.partitioning.run import partition, resolve
-from shoal.plan import Plan
+from shoal.plan import WITHOUT_METHOD, Plan
 from shoal.privacy.demands import Demand
 from shoal.progress import Progress, part, silent
 
@@ -98,6 +98,8 @@ def compiling_ahead(plan: Plan) -> AbstractContextManager[None]:
     from shoal.kernels import kicks, rule_search
     from shoal.partitioning.compiling import RULE_SEARCH, SEARCH, ahead
 
+    if plan.release in WITHOUT_METHOD:
+        return nullcontext()
     if plan.has_demands:
         return ahead(rule_search.search, RULE_SEARCH)
     if plan.method in ("auto", "anytime") or plan.refine == "anytime":

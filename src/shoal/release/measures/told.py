@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from math import isinf
 from typing import TYPE_CHECKING, NamedTuple
 
-from shoal.release.groups.cells import FORM
+from shoal.release.groups.forms import BY_CELLS
 from shoal.release.measures.rounding import told, told_at_least, told_at_most
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def told_of(release: Release) -> Told:
     digits = losses.digits
     gap = release.gap
     # A cell is as wide as the plan says, but its measures are those of its records, and of removed ones.
-    shown = release.plan.release != FORM and all(
+    shown = release.plan.release not in BY_CELLS and all(
         one.representative in RANGES for one in release.attributes if one.kind != "place"
     )
     of_widths = losses.most if shown else 0

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 import shoal
 from shoal.partitioning.registry import find, find_refinement
 from shoal.plan import yaml_of
-from shoal.release.certificate import base_name, public_plan, versions, withheld
+from shoal.release.certificate import base_name, public_plan, unchanged, versions, withheld
+from shoal.release.groups import full_domain
 from shoal.release.groups.cells import FORM
 from shoal.release.measures.told import sentences, told_of
 from shoal.release.report.demands import demand_facts, demand_in_words, held_in_words
 from shoal.release.report.nearness import Nearness
 from shoal.release.report.reach import columns_in_words, of_all
 from shoal.release.report.render import Check, ColumnFacts, Facts, File
+from shoal.tables.coding import in_words
 from shoal.tables.schema import UNPUBLISHED
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ RELEASES = {
     "microaggregation": "each group publishes typical values",
     "local-recoding": "each group publishes the range of its values",
     "global-recoding": "each group publishes the range of its values, and equal records are never separated",
+    "full-domain": "each column publishes one level of its hierarchy, the same for all records",
     "strongly-safe": "each record publishes the cell that contains it; cells do not depend on the data",
 }
 
@@ -64,6 +67,7 @@ def facts_of(release: Release) -> Facts:
         loss_by_attribute=tuple(told.by_attribute.items()),
         utility=tuple(sentences(told, release.utility.left_out)),
         by_cells=plan.release == FORM,
+        by_levels=plan.release == full_domain.FORM,
         demands=demand_facts(release),
         missing_rule=MISSING[plan.missing],
         notes=_notes(release),
@@ -103,7 +107,7 @@ def _columns(release: Release) -> tuple[ColumnFacts, ...]:
             )
         elif column.role not in UNPUBLISHED:
             note = "role by default" if column.inferred else ""
-            shown.append(ColumnFacts(column.name, column.role, "", "unchanged", None, note))
+            shown.append(ColumnFacts(column.name, column.role, "", unchanged(release.plan, column.name), None, note))
     return tuple(shown)
 
 
@@ -151,6 +155,11 @@ def _notes(release: Release) -> tuple[str, ...]:
         notes.append(f"Published values and the loss use the weights {plan.weight}; k counts records.")
     if plan.blocks != "joint":
         notes.append(f"Attributes were grouped in {len(release.blocks)} blocks, each with a partition of its own.")
+    notes += [f"Values of {name} were changed before anything else: {in_words(plan, name)}." for name in plan.coded]
+    if plan.suppress:
+        notes.append(
+            f"At most {100 * plan.suppress:.4g} % of the records were left out. Figures are those of the others."
+        )
     if plan.shuffle:
         notes.append("Rows are published in random order. The order is not stored, and another run has another order.")
     else:

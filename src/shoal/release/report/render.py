@@ -91,6 +91,7 @@ class Facts:
     loss_by_attribute: tuple[tuple[str, float | None], ...] = ()
     utility: tuple[tuple[str, str, str], ...] = ()  # measures of recoding schemes: name, value, explanation
     by_cells: bool = False  # whether records were grouped by cells that do not depend on the data
+    by_levels: bool = False  # whether each column publishes one level of its hierarchy
     left_out: int = 0  # columns that are not published
     demands: tuple[DemandFacts, ...] = ()  # on sensitive attributes
     missing_rule: str = ""  # a sentence
