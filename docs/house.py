@@ -30,12 +30,15 @@ FLOWS = {
     ("release", "job_files"): "job file",
     ("release", "measure"): "loss, bounds",
     ("release", "privacy"): "audit, demands",
+    ("risk", "partitioning"): "the index",
+    ("risk", "tables"): "coordinates",
 }
 # Where each package stands in the picture: column and floor, the top being 0; and what it is, in a few words. What a
 # package imports stands below it.
 PLACES = {
     "cli": (1.5, 0, "the command line"),
     "estimator": (0.25, 1, "for scikit-learn"),
+    "risk": (-1.0, 1, "what an intruder can do"),
     "release": (1.5, 1, "from plan to release"),
     "datasets": (2.75, 1, "tables to try it on"),
     "measure": (0.25, 2, "loss, bounds, utility"),

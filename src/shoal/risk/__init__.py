@@ -1,0 +1,26 @@
+"""Disclosure risk: what an intruder can still find or learn, from keys, from links, from groups.
+
+To add a measure, write a function of tables that returns arrays and floats in a frozen dataclass, its plain oracle in
+`tests/risk/naive_risk.py`, and an entry of the registry, from which the page of measures is made. Tables are read by
+`inputs`; what is read once for several measures is a `Keys` or a `Pair`. Nothing here may import what makes releases.
+"""
+
+from shoal.risk.individual import Attack, IndividualRisk, Reidentification, individual_risk, reidentification
+from shoal.risk.keys import KeyCounts, Keys, key_counts
+from shoal.risk.population import PopulationUniques, population_uniques
+from shoal.risk.special_uniques import Suda, suda
+
+__all__ = [
+    "Attack",
+    "IndividualRisk",
+    "KeyCounts",
+    "Keys",
+    "PopulationUniques",
+    "Reidentification",
+    "Suda",
+    "individual_risk",
+    "key_counts",
+    "population_uniques",
+    "reidentification",
+    "suda",
+]
