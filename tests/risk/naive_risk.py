@@ -81,3 +81,51 @@ def random_rows(rng, n, levels, gaps=0.0):
     table = np.column_stack([rng.integers(0, level, n) for level in levels])
     gone = rng.random(table.shape) < gaps
     return [tuple(None if gone[i, j] else int(table[i, j]) for j in range(len(levels))) for i in range(n)]
+
+
+# --- linkage ---
+
+
+def link_chances(X, Y, m=1):
+    """Return, for each record, the chance that its own row is among the m nearest, and whether none is nearer."""
+    chances, nearest = [], []
+    for i, x in enumerate(X):
+        squares = [float(((np.asarray(y) - x) ** 2).sum()) for y in Y]
+        room = 1e-9 * squares[i] + 1e-18
+        nearer = sum(square < squares[i] - room for square in squares)
+        level = sum(abs(square - squares[i]) <= room for square in squares)
+        chances.append(min(1.0, max(0.0, (m - nearer) / level)))
+        nearest.append(nearer == 0)
+    return chances, nearest
+
+
+def agreement_patterns(ours, theirs):
+    """Return the pattern of each pair of rows: bit j is set if they agree in value j; None agrees with nothing."""
+    return [
+        [sum((a == b and a is not None) << j for j, (a, b) in enumerate(zip(one, two, strict=True))) for two in theirs]
+        for one in ours
+    ]
+
+
+def pattern_chances(patterns, weights):
+    """Return the chance of each record to be linked to its own row, by the highest weight."""
+    chances = []
+    for i, line in enumerate(patterns):
+        found = [weights[pattern] for pattern in line]
+        best = max(found)
+        chances.append((found[i] >= best - 1e-9) / sum(weight >= best - 1e-9 for weight in found))
+    return chances
+
+
+def expectation_maximisation(patterns, d, share, rounds):
+    """Return m and u after some rounds over all pairs, one by one."""
+    agree = np.array([[pattern >> j & 1 for j in range(d)] for line in patterns for pattern in line], float)
+    u = np.clip(agree.mean(axis=0), 1e-9, 1 - 1e-9)
+    m = np.maximum(u, 0.9)
+    for _ in range(rounds):
+        matching = share * np.prod(np.where(agree == 1, m, 1 - m), axis=1)
+        other = (1 - share) * np.prod(np.where(agree == 1, u, 1 - u), axis=1)
+        sure = matching / (matching + other)
+        m = np.clip(sure @ agree / sure.sum(), 1e-9, 1 - 1e-9)
+        u = np.clip((1 - sure) @ agree / (1 - sure).sum(), 1e-9, 1 - 1e-9)
+    return m, u
