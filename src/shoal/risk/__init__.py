@@ -20,6 +20,7 @@ from shoal.risk.knowledge import PartialLinkage, partial_linkage
 from shoal.risk.pairs import Pair
 from shoal.risk.population import PopulationUniques, population_uniques
 from shoal.risk.probabilistic import ProbabilisticLinkage, probabilistic_linkage
+from shoal.risk.registry import Measure, measures
 from shoal.risk.special_uniques import Suda, suda
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "KeyCounts",
     "Keys",
     "Linkage",
+    "Measure",
     "Pair",
     "PartialLinkage",
     "PopulationUniques",
@@ -42,6 +44,7 @@ __all__ = [
     "individual_risk",
     "key_counts",
     "linkage",
+    "measures",
     "partial_linkage",
     "population_uniques",
     "probabilistic_linkage",
