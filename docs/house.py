@@ -30,6 +30,7 @@ FLOWS = {
     ("release", "job_files"): "job file",
     ("release", "measure"): "loss, bounds",
     ("release", "privacy"): "audit, demands",
+    ("release", "risk"): "linkage",
     ("risk", "partitioning"): "the index",
     ("risk", "tables"): "coordinates",
 }
@@ -38,15 +39,15 @@ FLOWS = {
 PLACES = {
     "cli": (1.5, 0, "the command line"),
     "estimator": (0.25, 1, "for scikit-learn"),
-    "risk": (-1.0, 1, "what an intruder can do"),
     "release": (1.5, 1, "from plan to release"),
     "datasets": (2.75, 1, "tables to try it on"),
     "measure": (0.25, 2, "loss, bounds, utility"),
     "privacy": (1.5, 2, "audit, privacy models"),
-    "job_files": (2.75, 2, "YAML, TOML, JSON"),
+    "risk": (2.75, 2, "what an intruder can do"),
+    "job_files": (4.0, 2, "YAML, TOML, JSON"),
     "partitioning": (0.25, 3, "methods that make groups"),
     "tables": (1.5, 4, "columns ⇄ coordinates"),
-    "io": (2.75, 3, "files and databases"),
+    "io": (4.0, 3, "files and databases"),
     "kernels": (0.25, 4, "compiled loops"),
 }
 # Boxes, gaps between them, and the margin, in pixels.

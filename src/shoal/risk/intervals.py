@@ -298,4 +298,4 @@ def _isolated(Y: Array, rows: Array, isolation: float) -> Array:
         own = groups.of[asked]
         squares = Pool(groups.points).nearest_each(np.ascontiguousarray(Y[asked]), 1, own)[1][:, 0]
         alone[asked] = np.sqrt(squares) > isolation
-    return alone
+    return np.asarray(alone)
