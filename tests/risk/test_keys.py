@@ -174,6 +174,21 @@ def test_weights_give_the_journalist_the_population():
     assert found.marketer == pytest.approx((2 / 8 + 1) / 3)
 
 
+def test_keys_are_read_once_and_weights_may_be_arrays():
+    table = pd.DataFrame({"age": [30, 30, 40], "w": [10.0, 20, 5], "home": ["x", "y", "x"]})
+    keys = Keys.of(table, ["age"], "x")
+    weights, homes = table["w"].to_numpy(), table["home"].tolist()
+    assert shoal.risk.key_counts(keys, None, weights).population.tolist() == [30, 30, 5]
+    whole = shoal.risk.individual_risk(table, ["age"], "w", "home")
+    parts = shoal.risk.individual_risk(keys, None, weights, homes)
+    assert parts.household.tolist() == whole.household.tolist()
+    assert shoal.risk.reidentification(keys, None, weights) == shoal.risk.reidentification(table, ["age"], "w")
+    with pytest.raises(shoal.ShoalError, match="for each of the 3 records"):
+        shoal.risk.key_counts(keys, None, [1.0, 2.0])
+    with pytest.raises(shoal.ShoalError, match="must name a column, or hold values of one type"):
+        shoal.risk.key_counts(keys, None, [1.0, "x", {}])
+
+
 # --- bad input ---
 
 
@@ -184,7 +199,7 @@ def test_weights_give_the_journalist_the_population():
         (lambda t: shoal.risk.key_counts(t, []), "at least one column"),
         (lambda t: shoal.risk.key_counts(t, ["age", "age"]), "must be different columns"),
         (lambda t: shoal.risk.key_counts(t, ["age"], missing="all"), "must be 'value' or 'any'"),
-        (lambda t: shoal.risk.key_counts(t, ["age"], "town"), "must be numbers. The column 'town' holds"),
+        (lambda t: shoal.risk.key_counts(t, ["age"], "town"), "'weight' of shoal.risk.key_counts must hold numbers"),
         (lambda t: shoal.risk.key_counts(t, ["age"], "zero"), "above 0. Got 3 that are missing, infinite, 0 or less"),
         (lambda t: shoal.risk.key_counts(t[:0], ["age"]), "must have rows"),
         (lambda t: shoal.risk.key_counts([1, 2], ["age"]), "must be a data frame"),

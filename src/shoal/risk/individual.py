@@ -9,7 +9,7 @@ import numpy as np
 
 from shoal.arrays import Array
 from shoal.errors import DataError, OptionError
-from shoal.risk.inputs import choice_of, chosen, codes_of, columns, fraction_of, together, weights_of
+from shoal.risk.inputs import choice_of, chosen, codes_of, column_of, columns, fraction_of, together, weights_of
 from shoal.risk.keys import Keys, combined, counted
 
 # Up to so many records of a key, SciPy's hypergeometric function; beyond, so many terms of its series are exact.
@@ -46,7 +46,7 @@ class IndividualRisk:
 
 
 def individual_risk(
-    table: Any, keys: Any, weight: str, household: str | None = None, *, formula: str = "exact", missing: str = "value"
+    table: Any, keys: Any, weight: Any, household: Any = None, *, formula: str = "exact", missing: str = "value"
 ) -> IndividualRisk:
     """Return the individual risk of Franconi and Polettini, and that of households.
 
@@ -67,10 +67,10 @@ def individual_risk(
     ----------
     table : data frame
     keys : names
-    weight : str
-        The column of sampling weights, which must be above 0.
-    household : str, optional
-        The column that names the household of each record.
+    weight : str or array-like of shape (n,)
+        The column of sampling weights, or the weights, which must be above 0.
+    household : str or array-like of shape (n,), optional
+        The column that names the household of each record, or these names.
     formula : {"exact", "approximate"}
     missing : {"value", "any"}
         As in :func:`key_counts`.
@@ -86,7 +86,7 @@ def individual_risk(
     choice_of(formula, "formula", caller, ("exact", "approximate"))
     choice_of(missing, "missing", caller, ("value", "any"))
     prepared = Keys.of(table, keys, caller)
-    counts = counted(prepared, weights_of(table, weight, caller), missing)
+    counts = counted(prepared, weights_of(table, weight, prepared.records, caller), missing)
     at = prepared.firsts()
     risk = _risks(counts.sample[at], counts.population[at], exact=formula == "exact")  # type: ignore[index]
     risk = risk[prepared.classes]
@@ -119,9 +119,8 @@ def _mean_inverse(f: Array, q: Array) -> Array:
     return result
 
 
-def _of_households(risk: Array, table: Any, household: str, caller: str) -> Array:
-    name = chosen(table, household, "household", caller)[0]
-    codes, count = codes_of(columns(table, [name], caller)[name], name)
+def _of_households(risk: Array, table: Any, household: Any, caller: str) -> Array:
+    codes, count = codes_of(column_of(table, household, "household", len(risk), caller), "household")
     missing = int((codes < 0).sum())
     if missing:
         raise DataError(
@@ -182,7 +181,7 @@ class Reidentification:
 
 
 def reidentification(
-    table: Any, keys: Any, weight: str | None = None, *, population: Any = None, threshold: float = 0.2
+    table: Any, keys: Any, weight: Any = None, *, population: Any = None, threshold: float = 0.2
 ) -> Reidentification:
     """Return prosecutor, journalist and marketer risk.
 
@@ -195,8 +194,8 @@ def reidentification(
     ----------
     table : data frame
     keys : names
-    weight : str, optional
-        The column of sampling weights.
+    weight : str or array-like of shape (n,), optional
+        The column of sampling weights, or the weights.
     population : data frame, optional
         The keys of everybody the records are drawn from.
     threshold : float
@@ -221,8 +220,9 @@ def reidentification(
     if population is not None:
         people = _found(table, prepared, population, caller)
     elif weight is not None:
+        weights = weights_of(table, weight, prepared.records, caller)
         # A key has no fewer bearers than records, however small the weights.
-        people = np.maximum(sizes, np.bincount(prepared.classes, weights_of(table, weight, caller), len(sizes)))
+        people = np.maximum(sizes, np.bincount(prepared.classes, weights, len(sizes)))
     else:
         people = None
     prosecutor = _attack(sizes, sizes, threshold)

@@ -114,14 +114,31 @@ def _shared(kinds: Sequence[Any]) -> Any:
     return None
 
 
-def weights_of(table: Any, name: str, caller: str) -> Array:
-    """Return float64[n]: the sampling weights in a column, which must be finite and above 0."""
+def column_of(table: Any, given: Any, option: str, records: int, caller: str) -> Any:
+    """Return a column of a table by its name, or values that are given as such, one for each record."""
+    import pyarrow as pa
+
+    if isinstance(given, str):
+        return columns(table, chosen(table, given, option, caller), caller)[given]
+    try:
+        column = pa.chunked_array([pa.array(given, from_pandas=True)])
+    except (pa.ArrowException, TypeError, ValueError):
+        raise OptionError(f"The {option!r} of {caller} must name a column, or hold values of one type.") from None
+    if len(column) != records:
+        raise DataError(
+            f"The {option!r} of {caller} must have a value for each of the {records} records. Got {len(column)}."
+        )
+    return column
+
+
+def weights_of(table: Any, given: Any, records: int, caller: str) -> Array:
+    """Return float64[n]: the sampling weights in a column, or given as such, which must be finite and above 0."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    column = columns(table, chosen(table, name, "weight", caller), caller)[name]
+    column = column_of(table, given, "weight", records, caller)
     if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_decimal(column.type)):
-        raise DataError(f"The weights of {caller} must be numbers. The column {name!r} holds {column.type}.")
+        raise DataError(f"The 'weight' of {caller} must hold numbers. Got {column.type}.")
     weights = np.asarray(pc.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False), np.float64)
     bad = int((~(np.isfinite(weights) & (weights > 0))).sum())
     if bad:

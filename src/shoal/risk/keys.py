@@ -93,7 +93,7 @@ class KeyCounts:
         return f"KeyCounts({len(self.sample)} records, {unique} of them unique)"
 
 
-def key_counts(table: Any, keys: Any, weight: str | None = None, *, missing: str = "value") -> KeyCounts:
+def key_counts(table: Any, keys: Any, weight: Any = None, *, missing: str = "value") -> KeyCounts:
     """Return how many records share the key of each record: sample counts f and weighted counts F.
 
     Parameters
@@ -102,8 +102,8 @@ def key_counts(table: Any, keys: Any, weight: str | None = None, *, missing: str
         Of any kind that narwhals supports.
     keys : names
         The attributes that an intruder may know.
-    weight : str, optional
-        The column of sampling weights: how many people of the population each record stands for.
+    weight : str or array-like of shape (n,), optional
+        The column of sampling weights, or the weights: how many people of the population each record stands for.
     missing : {"value", "any"}
         Whether a missing value is a value like any other, as in the audit of a release, or matches every value, as in
         sdcMicro's `freqCalc`. The second counts more records, and so shows less risk.
@@ -118,7 +118,7 @@ def key_counts(table: Any, keys: Any, weight: str | None = None, *, missing: str
     caller = "shoal.risk.key_counts"
     choice_of(missing, "missing", caller, ("value", "any"))
     prepared = Keys.of(table, keys, caller)
-    weights = None if weight is None else weights_of(table, weight, caller)
+    weights = None if weight is None else weights_of(table, weight, prepared.records, caller)
     return counted(prepared, weights, missing)
 
 
