@@ -58,7 +58,7 @@ def individual_risk(
     It is computed in the second form, which does not cancel; for p = 1 it is 1 / f, which also holds where weights
     below 1 make F less than f. A household is at risk if any of its members is: 1 - product of (1 - risk).
 
-    sdcMicro replaces the mean by p / (f - (1 - p)) if f > 2, which is up to 0.5 % higher; `formula="approximate"` does
+    sdcMicro replaces the mean by p / (f - (1 - p)) if f > 2, which is up to 4 % higher; `formula="approximate"` does
     the same.
 
     Franconi, L., Polettini, S. (2004): Individual risk estimation in mu-Argus: a review. PSD, LNCS 3050.

@@ -213,7 +213,7 @@ def robust_disclosure(
     determinant, of at most 5000 records. If that is singular, which is the rule for columns that add up or are mostly
     constant, the ordinary covariance takes its place, and the result says so. Records with missing values are left out.
     sdcMicro takes another estimate of the same covariance (R's `covMcd`, with corrections for small samples), which is
-    up to 40 % larger; so its figures are somewhat lower, and it stops with an error where the covariance is singular.
+    a third larger on Tarragona, and its figures are lower; it stops with an error where the covariance is singular.
 
     Templ, M., Meindl, B. (2008): Robust statistics meets SDC. PSD, LNCS 5262.
 

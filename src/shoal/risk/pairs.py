@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -112,10 +112,9 @@ class Pair:
         theirs = columns(release, chosen(release, names, "columns", f"{caller} (release)"), caller)
         size = len(ours[names[0]])
         rows = _matched(original, release, size, len(theirs[names[0]]), settings.by, caller)
-        for option in (settings.types, settings.hierarchies):
-            for name in option:
-                if name not in names:
-                    raise OptionError(f"The types and hierarchies of {caller} must be of its columns. Got {name!r}.")
+        for name in (*settings.types, *settings.hierarchies):
+            if name not in names:
+                raise OptionError(f"The types and hierarchies of {caller} must be of its columns. Got {name!r}.")
         made = [_attribute(name, ours[name], theirs[name], rows, settings) for name in names]
         return cls(tuple(made), size, rows)
 
@@ -134,12 +133,8 @@ class Settings:
     """
 
     by: str | None = None
-    types: Mapping[str, str] = ()  # type: ignore[assignment]
-    hierarchies: Mapping[str, Hierarchy] = ()  # type: ignore[assignment]
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "types", dict(self.types or {}))
-        object.__setattr__(self, "hierarchies", dict(self.hierarchies or {}))
+    types: Mapping[str, str] = field(default_factory=dict)
+    hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
 
 
 def _shared_names(original: Any, release: Any, caller: str, by: str | None) -> list[str]:
@@ -190,7 +185,8 @@ def _attribute(name: str, ours: Any, theirs: Any, rows: Array, settings: Setting
     import pyarrow as pa
 
     hierarchy = settings.hierarchies.get(name)
-    kind, levels = settings.types.get(name), ()
+    kind = settings.types.get(name)
+    levels: tuple[Any, ...] = ()
     if hierarchy is not None:
         kind = "hierarchical"
     elif kind is None:
