@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -13,7 +12,7 @@ import pyarrow as pa
 
 import shoal
 from benchmarks.pages import Table, publish
-from benchmarks.timing import MIB, gaussian, peak_memory, show
+from benchmarks.timing import MIB, clock, gaussian, peak_memory, show
 
 INTRO = """\
 The [measures of risk](risk.md) on generated tables. Keys are eight attributes of 3 to 100 skewed values each, of which
@@ -21,9 +20,9 @@ few combinations occur twice: the hard case for special uniques. Links are those
 means of groups of at least 5 (`mondrian-v`), all of them exact.
 """
 TIMES = """\
-Seconds by the clock, and of the processor on all cores together, which other work on the machine changes less; one run
-after a first one on a small table. Linkage uses all cores. Memory is what the process took beyond what it held before,
-of which some was free. The goals are those of the project, for two idle cores.
+Seconds of the processor, on all cores together (linkage uses all of them): what one free core takes by the clock, and
+no less than several take. One run, after a first one on a small table. Memory is what the process took from the system
+beyond what it held before; 0 where that was enough. The goals are those of the project, for two idle cores.
 """
 LEVELS = (3, 5, 8, 10, 20, 40, 80, 100)
 # Measure and records -> seconds and MiB that it should take at most.
@@ -83,16 +82,14 @@ def links(n: int) -> dict[str, Callable[[], Any]]:
 
 def measured(title: str, text: str, made: Callable[[int], dict[str, Callable[[], Any]]], sizes: list[int]) -> Table:
     """Time all measures of a kind on tables of these sizes."""
-    table = Table(title, text, ["measure", "records", "seconds", "of processor", "MiB", "goal"])
+    table = Table(title, text, ["measure", "records", "seconds", "MiB", "goal"])
     for call in made(2000).values():
         call()
     for n in sizes:
         for name, call in made(n).items():
-            begin, work = time.perf_counter(), time.process_time()
-            memory = peak_memory(call)
-            seconds, work = time.perf_counter() - begin, time.process_time() - work
+            seconds, memory = clock(partial(peak_memory, call))
             goal = _goal(GOALS.get((name, n)), seconds, memory)
-            table.add(name, f"{n:,}", show(seconds), show(work), f"{memory / MIB:.0f}", goal)
+            table.add(name, f"{n:,}", show(seconds), f"{memory / MIB:.0f}", goal)
     return table
 
 
@@ -115,7 +112,7 @@ def main() -> None:
         measured("Keys", "Eight attributes.", calls, sizes),
         measured("Links", "Ten columns of numbers, groups of at least 5.", links, sizes),
     ]
-    publish("risk-speed", "The speed of measures of risk", INTRO, tables, quick=quick, times=TIMES)
+    publish("risk-speed", "The speed of measures of risk", INTRO, tables, quick=quick, times=TIMES, module="risk")
 
 
 if __name__ == "__main__":
