@@ -53,7 +53,7 @@ class Measure:
 
 
 NONE = "none: figures of single records help an intruder"
-SHARE = "the shares of the release; not those of single records, nor of the original"
+SHARE = "shares over all records of a release, rounded; nothing of single records or of the original"
 
 _MEASURES = (
     Measure(
