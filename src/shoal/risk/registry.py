@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 
@@ -30,8 +29,6 @@ class Measure:
         For n records, d attributes and g groups.
     shareable : str
         Which figures may be published with a release.
-    function : str
-        "module:function" below `shoal.risk`.
     """
 
     name: str
@@ -43,12 +40,12 @@ class Measure:
     paper: str
     cost: str
     shareable: str
-    function: str
 
     def load(self) -> Callable[..., Any]:
         """Return the function."""
-        module, name = self.function.split(":")
-        loaded: Callable[..., Any] = getattr(import_module(f"shoal.risk.{module}"), name)
+        import shoal
+
+        loaded: Callable[..., Any] = getattr(shoal.risk, self.name)
         return loaded
 
 
@@ -66,7 +63,6 @@ _MEASURES = (
         paper="Willenborg, L., de Waal, T. (2001): Elements of statistical disclosure control. Springer",
         cost="n log n for each attribute",
         shareable=NONE,
-        function="keys:key_counts",
     ),
     Measure(
         name="individual_risk",
@@ -78,7 +74,6 @@ _MEASURES = (
         paper="Franconi, L., Polettini, S. (2004): Individual risk estimation in mu-Argus: a review. PSD, LNCS 3050",
         cost="as key_counts, and once for each different key",
         shareable="reidentifications of the release",
-        function="individual:individual_risk",
     ),
     Measure(
         name="reidentification",
@@ -90,7 +85,6 @@ _MEASURES = (
         paper="El Emam, K., Dankar, F. K. (2008): Protecting privacy using k-anonymity. JAMIA 15(5)",
         cost="as key_counts",
         shareable="all of the release",
-        function="individual:reidentification",
     ),
     Measure(
         name="suda",
@@ -103,7 +97,6 @@ _MEASURES = (
         "disclosure assessment. Data Mining and Knowledge Discovery 16",
         cost="2^d sets of attributes, each of the records that are unique in none of its parts",
         shareable="the contributions of attributes",
-        function="special_uniques:suda",
     ),
     Measure(
         name="population_uniques",
@@ -117,7 +110,6 @@ _MEASURES = (
         "Keller-McNulty, S. (1998): Estimation of identification disclosure risk in microdata. JOS 14",
         cost="as key_counts, and a fit of two parameters for each model",
         shareable="all of the release",
-        function="population:population_uniques",
     ),
     Measure(
         name="linkage",
@@ -130,7 +122,6 @@ _MEASURES = (
         "microdata; Domingo-Ferrer, J. et al. (2006), section 3. VLDB Journal 15",
         cost="n searches among g groups, each bounded by the distance to the own one; exact, on all cores",
         shareable=SHARE,
-        function="distance:linkage",
     ),
     Measure(
         name="partial_linkage",
@@ -142,7 +133,6 @@ _MEASURES = (
         paper="Domingo-Ferrer, J., Torra, V. (2001), as above",
         cost="as linkage, for each subset",
         shareable=SHARE,
-        function="knowledge:partial_linkage",
     ),
     Measure(
         name="probabilistic_linkage",
@@ -154,7 +144,6 @@ _MEASURES = (
         paper="Fellegi, I. P., Sunter, A. B. (1969): A theory for record linkage. JASA 64",
         cost="2^d sets of attributes, each n log n; no pairs",
         shareable=SHARE,
-        function="probabilistic:probabilistic_linkage",
     ),
     Measure(
         name="deviation_disclosure",
@@ -167,7 +156,6 @@ _MEASURES = (
         "masking. PSD, LNCS 3050",
         cost="n log n for each column",
         shareable=SHARE,
-        function="intervals:deviation_disclosure",
     ),
     Measure(
         name="rank_disclosure",
@@ -179,7 +167,6 @@ _MEASURES = (
         paper="Domingo-Ferrer, J., Torra, V. (2001): Disclosure control methods and information loss for microdata",
         cost="n log n for each column",
         shareable=SHARE,
-        function="intervals:rank_disclosure",
     ),
     Measure(
         name="robust_disclosure",
@@ -191,7 +178,6 @@ _MEASURES = (
         paper="Templ, M., Meindl, B. (2008): Robust statistics meets SDC. PSD, LNCS 5262",
         cost="n d^2, and a robust covariance of at most 5000 records",
         shareable=SHARE,
-        function="intervals:robust_disclosure",
     ),
     Measure(
         name="attribute_gain",
@@ -203,7 +189,6 @@ _MEASURES = (
         paper="Machanavajjhala, A. et al. (2007): l-diversity: privacy beyond k-anonymity. TKDD 1(1)",
         cost="n log n for each attribute, 20 times",
         shareable="all but the chances of single records",
-        function="attributes:attribute_gain",
     ),
 )
 
