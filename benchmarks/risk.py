@@ -16,7 +16,7 @@ from benchmarks.timing import MIB, clock, gaussian, peak_memory, show
 
 INTRO = """\
 The [measures of risk](risk.md) on generated tables. Keys are eight attributes of 3 to 100 skewed values each, of which
-few combinations occur twice: the hard case for special uniques. Links are those of normal numbers in 10 columns to the
+many combinations occur once: the hard case for special uniques. Links are those of normal numbers in 10 columns to the
 means of groups of at least 5 (`mondrian-v`), all of them exact.
 """
 TIMES = """\
