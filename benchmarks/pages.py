@@ -78,11 +78,21 @@ def _row(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
-def publish(name: str, title: str, intro: str, tables: Sequence[Table], *, quick: bool, times: str = TIMES) -> None:
+def publish(
+    name: str,
+    title: str,
+    intro: str,
+    tables: Sequence[Table],
+    *,
+    quick: bool,
+    times: str = TIMES,
+    module: str = "",
+) -> None:
     """Print all tables and write the page docs/reference/<name>.md; `times` says how it was timed."""
     for table in tables:
         print(table.plain())
-    write(name, title, [intro, times] if times else [intro], [table.markdown() for table in tables], quick=quick)
+    told = [intro, times] if times else [intro]
+    write(name, title, told, [table.markdown() for table in tables], quick=quick, module=module)
 
 
 def write(

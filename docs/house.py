@@ -30,6 +30,9 @@ FLOWS = {
     ("release", "job_files"): "job file",
     ("release", "measure"): "loss, bounds",
     ("release", "privacy"): "audit, demands",
+    ("release", "risk"): "linkage",
+    ("risk", "partitioning"): "the index",
+    ("risk", "tables"): "coordinates",
 }
 # Where each package stands in the picture: column and floor, the top being 0; and what it is, in a few words. What a
 # package imports stands below it.
@@ -40,10 +43,11 @@ PLACES = {
     "datasets": (2.75, 1, "tables to try it on"),
     "measure": (0.25, 2, "loss, bounds, utility"),
     "privacy": (1.5, 2, "audit, privacy models"),
-    "job_files": (2.75, 2, "YAML, TOML, JSON"),
+    "risk": (2.75, 2, "what an intruder can do"),
+    "job_files": (4.0, 2, "YAML, TOML, JSON"),
     "partitioning": (0.25, 3, "methods that make groups"),
     "tables": (1.5, 4, "columns ⇄ coordinates"),
-    "io": (2.75, 3, "files and databases"),
+    "io": (4.0, 3, "files and databases"),
     "kernels": (0.25, 4, "compiled loops"),
 }
 # Boxes, gaps between them, and the margin, in pixels.

@@ -1,4 +1,4 @@
-"""Write what is made from the code: methods, types, models, plan, command line, and the picture of the packages.
+"""Write what is made from the code: methods, types, models, risk, plan, command line, the picture of the packages.
 
 Run without arguments to write them, with ``--check`` to see whether those on disk are up to date
 (exit code 1 if one is not).
@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import house
+from reference_risk import risk_page
 from reference_tables import command_line_page, models_page, plan_page, types_page
 
 import shoal
@@ -166,6 +167,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "reference/methods.md": methods_page,
     "reference/types.md": types_page,
     "reference/models.md": models_page,
+    "reference/risk.md": risk_page,
     "reference/plan.md": plan_page,
     "reference/command-line.md": command_line_page,
     "explanation/house.svg": house.picture,

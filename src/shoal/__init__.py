@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from shoal import datasets, io, measure
+    from shoal import datasets, io, measure, risk
     from shoal.errors import DisclosureError, DisclosureWarning, ShoalError
     from shoal.estimator import Microaggregator
     from shoal.measure.bounds import lower_bound
@@ -47,7 +47,7 @@ _HOME = {
     "verify": "shoal.privacy.audit",
     "verify_file": "shoal.release.verification",
 }
-_MODULES = ("datasets", "io", "measure")
+_MODULES = ("datasets", "io", "measure", "risk")
 # Functions on arrays that draw a bar for whoever asks for one.
 _DRAWN = ("partition", "refine")
 
@@ -72,6 +72,7 @@ __all__ = [
     "partition",
     "refine",
     "refinements",
+    "risk",
     "verify",
     "verify_file",
 ]

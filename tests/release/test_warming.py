@@ -41,6 +41,9 @@ with told_of_compiling(lambda: compiled.append(1)):
     counted("many", lambda: shoal.partition(rng.normal(size=(1500, 4)), 5, "anytime", max_steps=5, random_state=0))
     import pyarrow as pa
 
+    X = rng.normal(size=(1600, 2))
+    numbers = pa.table({"a": X[:, 0], "b": X[:, 1]})
+    counted("links", lambda: shoal.risk.linkage(numbers, numbers))
     roles = dict(quasi_identifiers=["region", "birth_date", "income"], sensitive_attributes=["diagnosis"], k=4)
     for name, wish in {"none": {}, "l": {"l": 3}, "t": {"t": 0.4}}.items():
         counted(f"release {name}", lambda: shoal.anonymize(pa.table(table), **roles, **wish))
@@ -52,7 +55,13 @@ def test_after_warming_up_nothing_is_compiled():
     assert warming.warm_up().failed == ()
     done = subprocess.run([sys.executable, "-c", RUNS], capture_output=True, text=True, check=True)
     found = json.loads(done.stdout)
-    assert set(found) >= {method.name for method in shoal.methods()} | {"auto", "many", "release l", "release t"}
+    assert set(found) >= {method.name for method in shoal.methods()} | {
+        "auto",
+        "many",
+        "links",
+        "release l",
+        "release t",
+    }
     assert not {name: count for name, count in found.items() if count != 0}
 
 

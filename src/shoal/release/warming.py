@@ -39,7 +39,7 @@ def tasks() -> dict[str, Callable[[], None]]:
     found |= {f"method {method.name}": partial(_run, method) for method in METHODS}
     found |= {f"refinement {refinement.name}": partial(_refine, refinement.name) for refinement in REFINEMENTS}
     found |= {f"release with {name}": partial(_release, wishes) for name, wishes in MODELS.items()}
-    return found | {"bounds": _bounds}
+    return found | {"bounds": _bounds, "links": _links}
 
 
 def stages() -> list[list[str]]:
@@ -146,6 +146,18 @@ def _bounds() -> None:
     lower_bound(_table(FEW), K, effort="lp")
     # With pairs, the search looks for a proof.
     partition(_table(FEW), 2, find("anytime").name, time_limit=2.5, random_state=0)
+
+
+def _links() -> None:
+    """Link as many records to as many groups as need the index."""
+    import pyarrow as pa
+
+    from shoal.risk import linkage
+    from shoal.risk.distance import FEW_PAIRS
+
+    X = _table(int(FEW_PAIRS**0.5) + 10)
+    table = pa.table({f"c{column}": X[:, column] for column in range(X.shape[1])})
+    linkage(table, table)
 
 
 if __name__ == "__main__":
