@@ -12,13 +12,20 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from threading import RLock
-from typing import Any
+from typing import Any, NamedTuple
 
 from shoal.errors import OptionError
 
 Progress = Callable[[float], None]
 
 STEP = 0.005
+
+
+class Tried(NamedTuple):
+    """A partition that a search looked at before it began: how it was made, and its loss."""
+
+    how: str
+    loss: float
 
 
 class Standing(float):
@@ -32,23 +39,47 @@ class Standing(float):
         SSE / SST of the best partition so far.
     gap : float
         Upper limit on how far the loss is above the best possible, as a fraction of it; infinite if unknown.
+    tried : tuple of Tried
+        What the search started from, in the order in which it was made.
     """
 
     seconds: float
     loss: float
     gap: float
+    tried: tuple[Tried, ...]
 
-    def __new__(cls, fraction: float, seconds: float, loss: float, gap: float) -> Standing:
+    def __new__(
+        cls, fraction: float, seconds: float, loss: float, gap: float, tried: tuple[Tried, ...] = ()
+    ) -> Standing:
         """Return a fraction with the state of a search."""
         self = super().__new__(cls, fraction)
-        self.seconds, self.loss, self.gap = seconds, loss, gap
+        self.seconds, self.loss, self.gap, self.tried = seconds, loss, gap, tried
         return self
+
+
+class Listener:
+    """Passes progress on, and remembers what a search has tried.
+
+    Attributes
+    ----------
+    tried : tuple of Tried
+    """
+
+    def __init__(self, report: Progress) -> None:
+        self.report = report
+        self.tried: tuple[Tried, ...] = ()
+
+    def __call__(self, fraction: float) -> None:
+        """Report a fraction."""
+        if isinstance(fraction, Standing) and fraction.tried:
+            self.tried = fraction.tried
+        self.report(fraction)
 
 
 def moved(fraction: float, new: float) -> float:
     """Return the fraction `new` with the state that `fraction` carries, if any."""
     if isinstance(fraction, Standing):
-        return Standing(new, fraction.seconds, fraction.loss, fraction.gap)
+        return Standing(new, fraction.seconds, fraction.loss, fraction.gap, fraction.tried)
     return new
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from shoal.plan import Plan
     from shoal.privacy.audit import Audit
     from shoal.privacy.findings import Finding
+    from shoal.progress import Tried
     from shoal.release.release import Release
     from shoal.tables.schema import Attribute, Column
 
@@ -142,10 +143,18 @@ def summary(release: Release, files: Sequence[str], seconds: float) -> Table:
     if release.plan.bound != "none":
         rows.append(("gap", nearness(release)))
     rows.append(("method", " / ".join(dict.fromkeys(f"{b.method}: {b.why}" for b in release.blocks))))
+    # For a small table, there is one start and nothing to compare.
+    rows += [("tried", tried(block.tried)) for block in release.blocks if len(block.tried) > 1]
     for at, name in enumerate(files):
         rows.append(("files" if at == 0 else "", Text(shown(name), style="bold")))
     rows.append(("time", f"{seconds:.1f} s"))
     return pairs(rows)
+
+
+def tried(starts: Sequence[Tried]) -> str:
+    """Return what a search looked at before it began, and what each would have lost."""
+    *quick, last = [f"{one.how} {percent(one.loss)}" for one in starts]
+    return f"{', '.join(quick)}, then {last}"
 
 
 def few_groups(n: int, k: int) -> str:

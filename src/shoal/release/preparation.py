@@ -12,7 +12,7 @@ import numpy as np
 
 from shoal.arrays import Array
 from shoal.errors import DataError, OptionError, Problems
-from shoal.partitioning.run import resolve
+from shoal.partitioning.run import different_in, resolve
 from shoal.plan import Plan
 from shoal.privacy.classes import codes_of
 from shoal.privacy.demands import said_of
@@ -206,9 +206,11 @@ class Prepared:
         methods = []
         sets = attribute_sets(self.attributes, self.plan)
         for names in sets:
-            n, d = coordinates.together(names).shape
+            X = coordinates.together(names)
+            n, d = X.shape
             resolve(self.plan.method, self.plan.options, self.plan.refine, self.plan.time_limit, (n, d), self.plan.k)
-            chosen, why, _ = settled(self.plan, n, d, self.constraints, len(sets))
+            different = different_in(X, self.plan.method)
+            chosen, why, _ = settled(self.plan, n, d, self.constraints, len(sets), different)
             methods.append((tuple(names), method_in_words(chosen), why))
         return methods
 

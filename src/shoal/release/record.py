@@ -85,7 +85,15 @@ def record_of(release: Release) -> dict[str, Any]:
         "utility": release.utility.plain(),
         "lower_bound": release.lower_bound,
         "gap": gap if gap is not None and isfinite(gap) else None,
-        "methods": [{"columns": list(b.columns), "method": b.method, "why": b.why} for b in release.blocks],
+        "methods": [
+            {
+                "columns": list(b.columns),
+                "method": b.method,
+                "why": b.why,
+                "tried": [{"how": one.how, "loss": one.loss} for one in b.tried],
+            }
+            for b in release.blocks
+        ],
         "warnings": list(release.warnings),
         "seconds": {step: round(seconds, 3) for step, seconds in release.timings.items()},
     }

@@ -159,7 +159,9 @@ def patience(n: int) -> float:
     return AUTO_SECONDS + AUTO_SECONDS_PER_ROW * n
 
 
-def settled(plan: Plan, n: int, d: int, constraints: Constraints, blocks: int = 1) -> Settled:
+def settled(
+    plan: Plan, n: int, d: int, constraints: Constraints, blocks: int = 1, different: int | None = None
+) -> Settled:
     """Return the plan with the method that `auto` chooses and its share of the time, and the reason for the method.
 
     All strata use the same method: the one that is best for the largest, given its share of the time. The limits of
@@ -173,6 +175,8 @@ def settled(plan: Plan, n: int, d: int, constraints: Constraints, blocks: int = 
     constraints : Constraints
     blocks : int
         Number of blocks that share the time.
+    different : int or None
+        Number of different rows; None: all are.
     """
     runs = blocks * (1 if constraints.units is None else 2) * (2 if constraints.demands else 1)
     limit = None if plan.time_limit is None else plan.time_limit / runs
@@ -185,7 +189,8 @@ def settled(plan: Plan, n: int, d: int, constraints: Constraints, blocks: int = 
     improved = plan.refine is not None and find_refinement(plan.refine).timed
     largest = n if constraints.strata is None else int(np.bincount(constraints.strata).max())
     seconds = None if limit is None else (limit / 2 if improved else limit) * largest / n
-    choice = choose(largest, d, plan.k, seconds, patience(n) / runs * largest / n)
+    kinds = None if different is None else round(different * largest / n)
+    choice = choose(largest, d, plan.k, seconds, patience(n) / runs * largest / n, kinds)
     seed = 0 if plan.random_state is None else plan.random_state
     update: dict[str, Any] = {"random_state": seed, "enforcement": way}
     by_steps = choice.method == "anytime" and limit is None and largest <= SMALL_TABLE
