@@ -71,15 +71,18 @@ def requirements_of(
         no rules then, because kernels cannot check it.
     """
     everyone = np.arange(len(X))
+    alone = local(demands)
 
     def falls_short(at: Array, labels: Array) -> Array:
-        bad = (np.bincount(labels) < k) | offending(labels, demands, at if rows is None else rows[at], X[at])
+        # Coordinates of millions of records are copied only for models that look at the surroundings of a group.
+        around = None if alone else X[at]
+        bad = (np.bincount(labels) < k) | offending(labels, demands, at if rows is None else rows[at], around)
         return bad if also is None else bad | also(at, labels)
 
     def tally(labels: Array) -> Tally:
         return DemandTally(labels, demands, rows, None if also is None else partial(also, everyone))
 
-    return Requirements(rules_of(demands, rows) if also is None else None, falls_short, tally, local(demands))
+    return Requirements(rules_of(demands, rows) if also is None else None, falls_short, tally, alone)
 
 
 def rules_of(demands: Sequence[Demand], rows: Array | None = None) -> _rules.Rules | None:
