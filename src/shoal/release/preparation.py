@@ -15,7 +15,7 @@ from shoal.errors import DataError, OptionError, Problems
 from shoal.partitioning.run import resolve
 from shoal.plan import Plan
 from shoal.privacy.classes import codes_of
-from shoal.privacy.demands import said_of
+from shoal.privacy.demands import in_units, said_of
 from shoal.progress import Progress, silent
 from shoal.release.groups.blocks import Block, attribute_sets, partitioned
 from shoal.release.groups.cells import FORM, Cells, cells_of, checked
@@ -200,7 +200,7 @@ def prepare(native: Any, plan: Plan, *, text: bool = False, decimal: str = ".", 
     if plan.has_demands:
         with watch("reading values"):
             demands = checked_demands(table, plan, constraints.strata, text=text, decimal=decimal)
-        constraints = constraints._replace(demands=demands)
+        constraints = constraints._replace(demands=in_units(demands, constraints.units))
         warnings += said_of(demands)
     people = None if plan.population is None else people_of(plan, population)
     if people is not None:
@@ -264,10 +264,6 @@ def _warnings(native: Any, table: Any, columns: tuple[schema.Column, ...], plan:
         yield (
             f"Privacy models do not apply to {', '.join(map(repr, both))}, because {_is_published(both)}: all records "
             "of a group have the same value."
-        )
-    if plan.unit is not None and plan.has_demands:
-        yield (
-            "Privacy models count rows, and a unit may have several rows: a single unit can make a group look diverse."
         )
     if plan.weight is not None:
         sizes = np.bincount(codes_of(table.column(plan.weight)))

@@ -243,7 +243,7 @@ def test_auto_leaves_its_steps_a_way_and_a_seed_to_every_stratum(calls):
 
 def test_blocks_and_units_share_the_time():
     constraints = Constraints(units=np.arange(100) // 2)
-    assert settled(plan_of(method="anytime", time_limit=8), 100, 2, constraints, blocks=2)[0].time_limit == 2
+    assert settled(plan_of(method="anytime", time_limit=8), 100, 2, constraints, blocks=2)[0].time_limit == 1
     assert settled(Plan.of(time_limit=8), 100, 2, Constraints(), blocks=2)[0].time_limit == 4
     assert settled(Plan.of(time_limit=8), 100, 1, Constraints())[0].time_limit is None  # univariate has no use for it
 

@@ -40,7 +40,8 @@ def partitioned(
         n, d = X.shape
         chosen, why, kicks = settled(plan, n, d, constraints, len(sets))
         columns = tuple(name for attribute in attributes if attribute.name in names for name in attribute.columns)
-        labels = group(X, chosen, constraints, progress, kicks)
+        seconds = None if plan.time_limit is None else plan.time_limit / len(sets)
+        labels = group(X, chosen, constraints, progress, kicks, seconds)
         # Changing groups afterwards, for units, equal records or privacy models, does not preserve an optimum, and one
         # in projected coordinates need not be one in true distances.
         free = constraints.units is None and not constraints.together and not constraints.demands
