@@ -24,6 +24,8 @@ FEWEST = 8
 COPIED = 1 << 22
 # Coordinates of largest variance at whose median a part may be cut.
 TRIED = 24
+# Tables of at most so many records are cut in two in every possible way, if no other way was found.
+FEW_RECORDS = 16
 # A cut must save more than this share of the squared error of a group: more than rounding errors.
 GAIN = 1e-12
 
@@ -174,6 +176,40 @@ def _variances(X: Array, parts: Pieces) -> Array:
     spread = _spread(X, parts) / parts.sizes[:, None]
     largest = spread.max(axis=1, keepdims=True)
     return np.where(spread >= largest * (1 - 1e-9), largest, spread)
+
+
+def best_halves(X: Array, k: int, falls_short: FallsShort) -> Array | None:
+    """Return the cut of a few records in two that saves most of all that satisfy the requirements; None if none does.
+
+    Parameters
+    ----------
+    X : float64[n, d]
+        At most `FEW_RECORDS` records: every cut is tried.
+    k : int
+    falls_short : callable
+
+    Returns
+    -------
+    int64[n] or None
+        0 or 1 for each record.
+    """
+    n = len(X)
+    if n < 2 * k or n > FEW_RECORDS:
+        return None
+    # The first record is always on the side 0, so that no cut occurs twice.
+    sides = (np.arange(1 << (n - 1))[:, None] >> np.arange(n)) & 1
+    upper = sides.sum(axis=1)
+    sides = sides[(upper >= k) & (n - upper >= k)][:, ::-1]
+    sums = sides @ (X - X.mean(axis=0))
+    upper = sides.sum(axis=1)
+    order = np.argsort(-(sums**2).sum(axis=1) / (upper * (n - upper)), kind="stable")
+    for some in np.array_split(order, max(1, len(order) * n // OF_ONE)):
+        rows = np.tile(np.arange(n), len(some))
+        bad = falls_short(rows, (2 * np.arange(len(some))[:, None] + sides[some]).ravel())
+        good = np.flatnonzero(~(bad[::2] | bad[1::2]))
+        if len(good):
+            return sides[some[good[0]]].astype(np.int64)
+    return None
 
 
 def _spread(X: Array, parts: Pieces) -> Array:

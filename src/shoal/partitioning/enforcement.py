@@ -18,7 +18,7 @@ from shoal.kernels import rules as _rules
 from shoal.kernels.rules import Rules
 from shoal.partitioning import rule_growth as _growth
 from shoal.partitioning.choice import quick_start
-from shoal.partitioning.cutting import median_cuts
+from shoal.partitioning.cutting import best_halves, median_cuts
 from shoal.partitioning.pool import numbered, squared_error
 from shoal.partitioning.registry import find
 from shoal.partitioning.repair import repair
@@ -182,6 +182,9 @@ class _Work:
         if len(names) > 1:
             for turn, start in enumerate(made):
                 made[turn] = self._search(start, 0, self._after(COMPARED / (len(made) - turn)))
+        if self.required.local and not any(one.any() for one in made):
+            halves = best_halves(self.X, self.k, self.required.falls_short)
+            made += [] if halves is None else [self._search(halves, 0, self.until)]
         return sorted(made, key=lambda one: squared_error(self.X, one))
 
     def _after(self, share: float) -> float:

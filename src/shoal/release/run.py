@@ -16,6 +16,7 @@ from shoal.privacy.audit import Audit, audit, counted, require_privacy
 from shoal.privacy.demands import demands_of
 from shoal.progress import Progress, part, throttled
 from shoal.release.groups.blocks import Block, joint
+from shoal.release.groups.demands import one_group_in_words
 from shoal.release.groups.population import IN_MEMORY
 from shoal.release.measures.bounds import bound_of
 from shoal.release.measures.losses import losses
@@ -170,6 +171,9 @@ def _carried_out(prepared: Prepared, progress: Progress | None) -> Release:
             f"The attributes were grouped in {len(blocks)} blocks: k = {plan.k} holds within each of them. For all "
             f"quasi-identifiers together, only k = {held} holds."
         )
+    alone = one_group_in_words(labels, constraints.strata)
+    if alone is not None:
+        messages.append(alone)
     for words in messages:
         warnings.warn(words, DisclosureWarning, stacklevel=5)
     report(1.0)
