@@ -208,7 +208,8 @@ def best_halves(X: Array, k: int, falls_short: FallsShort) -> Array | None:
         bad = falls_short(rows, (2 * np.arange(len(some))[:, None] + sides[some]).ravel())
         good = np.flatnonzero(~(bad[::2] | bad[1::2]))
         if len(good):
-            return sides[some[good[0]]].astype(np.int64)
+            best: Array = sides[some[good[0]]].astype(np.int64)
+            return best
     return None
 
 

@@ -222,7 +222,8 @@ def _parts(labels: Array, units: Array, codes: Array) -> Parts:
     order = np.lexsort((codes, units, labels))
     rows = np.column_stack([labels[order], units[order], codes[order]])
     first = np.flatnonzero(np.append(True, (rows[1:] != rows[:-1]).any(axis=1))[: len(rows)])
-    return Parts(*rows[first].T, np.diff(np.append(first, len(rows))))
+    owners, own_units, values = rows[first].T
+    return Parts(owners, own_units, values, np.diff(np.append(first, len(rows))))
 
 
 def _rows_of_units(parts: Parts) -> Array:
