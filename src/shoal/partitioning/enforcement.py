@@ -32,7 +32,7 @@ ALL_WAYS = 60_000
 # Seconds that a plain method may take for the start.
 STARTING = 20.0
 # The share of a time limit in which starts are made, and that of the rest in which they are compared.
-STARTS, COMPARED = 0.5, 0.5
+STARTS, COMPARED = 0.3, 0.5
 # The share in which a start may still be cut, if there was no time to make it as it should be.
 CUTTING = 0.8
 # How many of the starts are searched, on tables of at most so many records; of larger ones, only the best is.

@@ -18,8 +18,8 @@ from shoal.progress import Progress, silent
 
 # Kicks for each group, and in all, which take some seconds; looks at groups or kicks between two looks at the clock.
 KICKS, MOST_KICKS, AT_ONCE = 100, 200_000, 2000
-# Temperature at the start of a cycle of kicks, as a share of the mean squared error of a group.
-HEAT = 0.2
+# Temperature at the start of a cycle of kicks, as a share of the mean squared error of a group; less for fewer kicks.
+HEAT = 0.1
 # If the clock ends the search, it is looked at this often, in seconds.
 LOOK = 0.05
 # Room for members in all, which is shared by the groups, and of one; larger groups than it allows stay as they are.
@@ -130,19 +130,22 @@ class _Chain:
     def kick(self, kicks: int, heat: float, until: float, report: Progress) -> None:
         """Kick while the temperature falls to zero: for so many kicks a group, or until the time is up."""
         groups = int((self.state.sizes > 0).sum())
-        hot = heat * float(self.state.costs.sum()) / groups
-        steps = min(kicks * groups, MOST_KICKS)
-        if until < np.inf:
-            start = time.perf_counter()
-            for chunk in _chunks(None, until):
-                used = min(1.0, (time.perf_counter() - start) / max(until - start, 1e-9))
-                report(used)
-                self._run(AT_ONCE, chunk, hot * (1 - used))
+        hot = heat * float(self.state.costs.sum()) / groups / (KICKS * groups)  # for each kick, up to KICKS a group
+        done, start = 0, time.perf_counter()
+        if until == np.inf:
+            steps = min(kicks * groups, MOST_KICKS)
+            hot *= min(steps, KICKS * groups)
+            for chunk in _chunks(steps, until):
+                report(done / steps)
+                self._run(AT_ONCE, chunk, hot * (1 - done / steps), hot / steps)
+                done += chunk
             return
-        done = 0
-        for chunk in _chunks(steps, until):
-            report(done / steps)
-            self._run(AT_ONCE, chunk, hot * (1 - done / steps), hot / steps)
+        for chunk in _chunks(None, until):
+            used = min(1.0, (time.perf_counter() - start) / max(until - start, 1e-9))
+            report(used)
+            # As many as there will be, if they go on as before.
+            expected = done / used if used > 0 else 0.0
+            self._run(AT_ONCE, chunk, hot * min(expected, KICKS * groups) * (1 - used))
             done += chunk
 
 
