@@ -1,5 +1,7 @@
 """Repair and cuts against plain loops, and what every repaired partition must be."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -16,6 +18,7 @@ from shoal.privacy.classes import by_first_row
 from shoal.privacy.demands import Demand, offending
 from shoal.privacy.diversity import DistinctDiversity
 from shoal.privacy.model import SensitiveModel
+from shoal.privacy.models import model
 from shoal.privacy.tally import GAP
 from shoal.release.groups.rules import of_units, requirements_of
 from shoal.tables.sensitive import Sensitive
@@ -238,3 +241,31 @@ def test_a_repair_without_time_still_satisfies_everything():
     hurried = repair(X, np.arange(200) // 4, 3, required, until=0.0, cut_until=0.0)
     assert not offending(hurried, demands).any()
     assert hurried.max() < repair(X, np.arange(200) // 4, 3, required).max()
+
+
+def in_two(n, k):
+    """All cuts of n records in two sides of at least k, by trying all subsets that contain the first one."""
+    for size in range(k, n - k + 1):
+        for some in combinations(range(1, n), size - 1):
+            labels = np.ones(n, np.int64)
+            labels[[0, *some]] = 0
+            yield labels
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_best_cut_of_a_few_records_is_that_of_all_cuts(seed):
+    rng = np.random.default_rng(seed)
+    n, k = int(rng.integers(4, 9)), 2
+    X = rng.normal(size=(n, 2))
+    demands = [Demand(model("entropy-diversity l=1.8"), Sensitive("disease", rng.integers(0, 2, n), 2))]
+    good = [labels for labels in in_two(n, k) if not offending(labels, demands).any()]
+    found = cutting.best_halves(X, k, requirements_of(X, k, demands).falls_short)
+    if not good:
+        assert found is None
+    else:
+        assert error(X, found) == pytest.approx(min(error(X, labels) for labels in good))
+
+
+def test_more_than_a_few_records_are_not_cut_in_every_way():
+    X = np.zeros((cutting.FEW_RECORDS + 1, 1))
+    assert cutting.best_halves(X, 2, lambda rows, labels: np.zeros(int(labels.max()) + 1, bool)) is None
