@@ -259,14 +259,20 @@ def _demands(checked: Checked) -> Iterator[str]:
     for name, texts in sensitive.demands_of(case, checked.known).items():
         values = [models.read_as(value) for value in checked.table[name]]
         whole = Counter(values)
-        groups = [
-            Counter(values[row] for row in rows) for rows in checked.classes([*checked.known, *checked.strata]).values()
-        ]
+        classes = list(checked.classes([*checked.known, *checked.strata]).values())
+        groups = [Counter(values[row] for row in rows) for rows in classes]
         grounds = sensitive.grounds_of(case, name, set(whole))
+        pairs = None
+        if "unit" in case.plan and checked.rows is not None:
+            units = case.column(case.plan["unit"]).values
+            pairs = [(models.read_as(units[row]), value) for row, value in zip(checked.rows, values, strict=True)]
         for text in texts:
             if grounds is None and "closeness" in text:
                 continue
-            short = models.falls_short(text, groups, whole, grounds or {"auto": models.Ground()})
+            on = grounds or {"auto": models.Ground()}
+            short = models.falls_short(text, groups, whole, on)
+            if not short and pairs is not None:
+                short = models.falls_short_in_units(text, [[pairs[row] for row in rows] for rows in classes], pairs, on)
             if short:
                 yield f"model {text.split()[0]}: {text} of {case.column(name).kind}, measured {short}"
     release = checked.outcome.release

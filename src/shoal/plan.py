@@ -159,8 +159,8 @@ class Plan(BaseModel):
     time_limit : float or None
         Approximate number of seconds that the method "auto", "anytime" or "exact", or the refinement "anytime", may
         take. None: 10 for "auto", and 100 more per million rows; one minute for "anytime"; ten minutes for "exact".
-        Privacy models take additional time, which is not limited. A search that is stopped by the clock may give
-        different groups in another run.
+        Privacy models and units take their part of it, at least a fifth. A search that is stopped by the clock may
+        give different groups in another run.
     bound : "none", "quick" or "lp"
         How to compute a lower bound on the loss, which limits how far the loss is above the best possible. "quick" is
         rough, and is skipped for tables on which it would take longer than the method may; "lp" is much better for some

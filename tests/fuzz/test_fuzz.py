@@ -547,3 +547,22 @@ def test_a_hang_is_a_finding(tmp_path):
     (path,) = tmp_path.iterdir()
     assert json.loads(path.read_text())["findings"] == ["hang: more than 120 seconds"]
     assert Case.from_json(path.read_text()).to_json() == random_case(7_000).to_json()
+
+
+@pytest.mark.parametrize(
+    ("text", "short"),
+    [
+        ("distinct-diversity l=2", None),
+        ("distinct-diversity l=3", "2"),  # three values, but those of two units
+        ("alpha alpha=0.8", "0.833333333"),
+        ("alpha alpha=0.85", None),
+        ("k-anonymity k=3", "2"),
+        ("t-closeness t=0.3 ground=equal", "0.416666667"),
+    ],
+)
+def test_models_of_units_by_hand(text, short):
+    group = [("bob", "a"), ("bob", "b"), ("bob", "b"), ("eve", "b")]
+    whole = [*group, ("ada", "a"), ("joe", "a")]
+    grounds = {"auto": LINE, "equal": models.Ground()}
+    rows = [*group[:2], ("bob", "c"), ("eve", "a")] if "distinct" in text else group
+    assert models.falls_short_in_units(text, [rows], whole, grounds) == short

@@ -190,7 +190,8 @@ def verify_table(
         result = replace(result, models=result.models + models)
     if plan.sensitive_attributes and not demands:
         glances = glances_of(data, plan, text=text, decimal=decimal)
-        found = findings(*told_apart(data, names, apart), glances)
+        counted_in = None if units is None else units.codes
+        found = findings(*told_apart(data, names, apart), glances, counted_in)
         result = replace(result, glances=found, notes=result.notes + said_of(glances))
     return result
 
@@ -234,7 +235,7 @@ def audit(
         classes_below=int(below.sum()),
         rows_below=int(sizes[below].sum()),
         sizes=MappingProxyType(dict(zip(kinds.tolist(), numbers.tolist(), strict=True))),
-        models=findings(table, names, demands),
+        models=findings(table, names, demands, units),
         notes=_said_of_demands(demands),
     )
 
@@ -247,11 +248,13 @@ def _said_of_demands(demands: Sequence[Demand]) -> tuple[str, ...]:
     return said_of(demands)
 
 
-def findings(table: Any, names: Sequence[str], demands: Sequence[Demand]) -> tuple[Finding, ...]:
-    """Return the finding for each demand on a pyarrow.Table."""
+def findings(
+    table: Any, names: Sequence[str], demands: Sequence[Demand], units: Array | None = None
+) -> tuple[Finding, ...]:
+    """Return the finding for each demand on a pyarrow.Table, in records and in `units` (int64[n])."""
     from shoal.privacy.findings import check_demands
 
-    return check_demands(table, names, demands) if demands else ()
+    return check_demands(table, names, demands, units=units) if demands else ()
 
 
 def counted(

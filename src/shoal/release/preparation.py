@@ -15,7 +15,7 @@ from shoal.errors import DataError, OptionError, Problems
 from shoal.partitioning.run import different_in, resolve
 from shoal.plan import Plan
 from shoal.privacy.classes import codes_of
-from shoal.privacy.demands import said_of
+from shoal.privacy.demands import in_units, said_of
 from shoal.progress import Progress, silent
 from shoal.release.groups import full_domain
 from shoal.release.groups.blocks import Block, attribute_sets, partitioned
@@ -332,7 +332,7 @@ def _settled(prepared: Prepared) -> Prepared:
     if plan.has_demands:
         with prepared.watch("reading values"):
             demands = checked_demands(table, plan, constraints.strata, text=prepared.text, decimal=prepared.decimal)
-        constraints = constraints._replace(demands=demands)
+        constraints = constraints._replace(demands=in_units(demands, constraints.units))
         warnings += said_of(demands)
     if prepared.people is not None:
         check_columns(prepared.people, [name for read in prepared.reads for name in read.attribute.columns])
@@ -383,10 +383,6 @@ def _warnings(native: Any, table: Any, columns: tuple[schema.Column, ...], plan:
         yield (
             f"Privacy models do not apply to {', '.join(map(repr, both))}, because {_is_published(both)}: all records "
             "of a group have the same value."
-        )
-    if plan.unit is not None and plan.has_demands:
-        yield (
-            "Privacy models count rows, and a unit may have several rows: a single unit can make a group look diverse."
         )
     if plan.weight is not None:
         sizes = np.bincount(codes_of(table.column(plan.weight)))

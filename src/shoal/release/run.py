@@ -18,6 +18,7 @@ from shoal.privacy.demands import demands_of
 from shoal.privacy.whole import nearly_unique, whole_of
 from shoal.progress import Progress, drawn, part, throttled
 from shoal.release.groups.blocks import Block, joint
+from shoal.release.groups.demands import one_group_in_words
 from shoal.release.groups.population import IN_MEMORY
 from shoal.release.later import Later
 from shoal.release.measures.bounds import bound_of
@@ -179,6 +180,9 @@ def _carried_out(prepared: Prepared, progress: Progress | None) -> Release:
             f"The attributes were grouped in {len(blocks)} blocks: k = {plan.k} holds within each of them. For all "
             f"quasi-identifiers together, only k = {held} holds."
         )
+    alone = one_group_in_words(labels, constraints.strata)
+    if alone is not None:
+        messages.append(alone)
     for words in messages:
         warnings.warn(words, DisclosureWarning, stacklevel=5)
     report(1.0)

@@ -54,6 +54,8 @@ class Sensitive(NamedTuple):
         The names of the values; None for numbers and dates.
     spellings : int
         The number of different texts if some of them read as one value (`shoal.tables.spelling`), else 0.
+    units : int64[n] or None
+        The unit of each record, from 0 on, if units are counted instead of records.
     """
 
     name: str
@@ -62,6 +64,7 @@ class Sensitive(NamedTuple):
     ground: Ground = None
     words: tuple[str, ...] | None = None
     spellings: int = 0
+    units: Array | None = None
 
 
 def sensitive(

@@ -42,8 +42,9 @@ def partitioned(
         n, d = X.shape
         chosen, why, kicks = settled(plan, n, d, constraints, len(sets), different_in(X, plan.method))
         columns = tuple(name for attribute in attributes if attribute.name in names for name in attribute.columns)
+        seconds = None if plan.time_limit is None else plan.time_limit / len(sets)
         heard = Listener(progress)
-        labels = group(X, chosen, constraints, heard, kicks)
+        labels = group(X, chosen, constraints, heard, kicks, seconds)
         # Changing groups afterwards, for units, equal records or privacy models, does not preserve an optimum, and one
         # in projected coordinates need not be one in true distances.
         free = constraints.units is None and not constraints.together and not constraints.demands
