@@ -21,7 +21,7 @@ KICKS, MOST_KICKS, AT_ONCE = 100, 200_000, 2000
 # Temperature at the start of a cycle of kicks, as a share of the mean squared error of a group; less for fewer kicks.
 HEAT = 0.1
 # With a time limit, kicks for each group at most: more gain hardly anything.
-LONGEST = 20_000
+LONGEST = 5_000
 # If the clock ends the search, it is looked at this often, in seconds.
 LOOK = 0.05
 # Room for members in all, which is shared by the groups, and of one; larger groups than it allows stay as they are.
