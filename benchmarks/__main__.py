@@ -20,6 +20,7 @@ MODULES = {
     "release": "release",
     "univariate": "univariate",
     "equal-rows": "equal_rows",
+    "real-tables": "real_tables",
     "risk-speed": "risk",
     "mdav-speedups": "mdav_speedups",
     "optimality": "optimality",

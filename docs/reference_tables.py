@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from shoal.fields import COMMAND_LINE
 from shoal.job_files import ACCESS_KEYS, JOB_KEYS
 from shoal.options.option import Option, flags_of
 from shoal.options.table import PLAN
@@ -138,10 +139,12 @@ JOBS = """\
 {files} are paths, seen from the folder of the job file, or addresses of databases. {access} say how the input is read
 and where the output goes, as the options of the same names do (`to_table` is `--to-table`).
 
-sdcMicro's names are taken too:
+## Other names {{ #other-names }}
 
-| sdcMicro | Field |
-|---|---|
+In Python, the names of the options of the command line are taken too, and everywhere those of sdcMicro:
+
+| Name | Field | Taken from |
+|---|---|---|
 {names}
 """
 
@@ -160,7 +163,10 @@ def plan_page(options: Sequence[Option] = PLAN) -> str:
         takes = re.sub(r"\{[^}]*\}", r"`\g<0>`", takes)  # braces of their own would be taken for attributes of the cell
         default = f" Default: `{_default(field.default)}`." if field.default not in ((), {}, None) else ""
         parts.append(f"| `{name}` | {flag} | {takes} | {meaning}{default} |")
-    names = "\n".join(f"| `{theirs}` | `{ours}` |" for theirs, ours in SDCMICRO.items())
+    sources = (("the command line", COMMAND_LINE), ("sdcMicro", SDCMICRO))
+    names = "\n".join(
+        f"| `{name}` | `{ours}` | {source} |" for source, table in sources for name, ours in table.items()
+    )
     listed = [", ".join(f"`{key}`" for key in keys) for keys in (JOB_KEYS, ACCESS_KEYS)]
     return "\n".join([*parts, "", JOBS.format(files=listed[0], access=listed[1], names=names)])
 

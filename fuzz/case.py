@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 Values = list[Any]
+OF_ONE_TYPE = ("nominal", "ordinal", "continuous")
 
 
 @dataclass
@@ -27,6 +28,8 @@ class Column:
         The categories of "dictionary" and "ordered", also those that do not occur.
     kind : str
         The generator that made it, for counts and names of findings.
+    notation : str or None
+        How numbers and dates in it are written, see `fuzz.notations`.
     """
 
     name: str
@@ -34,6 +37,7 @@ class Column:
     values: Values
     categories: list[str] | None = None
     kind: str = ""
+    notation: str | None = None
 
 
 @dataclass
@@ -76,6 +80,12 @@ class Case:
     def needs_folder(self) -> bool:
         """Return whether files are written."""
         return bool(self.files) or self.way["frame"] == "file"
+
+    @property
+    def types(self) -> dict[str, str]:
+        """Return the types that the plan declares, also in lists of columns of one type."""
+        lists = {name: kind for kind in OF_ONE_TYPE for name in self.plan.get(kind, ())}
+        return {**self.plan.get("types", {}), **lists}
 
     @property
     def names(self) -> list[str]:

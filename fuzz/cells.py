@@ -9,7 +9,7 @@ from datetime import date, timedelta
 from decimal import Decimal, localcontext
 from typing import Any
 
-from fuzz import models
+from fuzz import models, notations
 from fuzz.case import Case, Column
 from fuzz.published import days_of_moments, is_missing, markers_of
 from fuzz.trees import plain_paths, text_of
@@ -81,6 +81,8 @@ def _of_present(case: Case, column: Column, kind: str, how: Any) -> Cell | None:
         return lambda value: "*"
     if how == "value" and column.type.startswith("timestamp[ns"):
         return lambda value: value // 1000  # moments are compared in microseconds
+    if how == "value" and column.notation and kind == notations.ALL[column.notation].kind:
+        return notations.ALL[column.notation].read
     if how == "value":
         return lambda value: value + 0.0 if isinstance(value, float) else value
     if kind in ("continuous", "integer"):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from fuzz import cells, losses, markers, models, people, published, sensitive
+from fuzz import cells, losses, markers, models, people, published, recoding, sensitive
 from fuzz.case import Case, Column
 from fuzz.files import as_text, plain
 from fuzz.running import Outcome
@@ -20,7 +20,7 @@ SILENT = ("error", "log", "warnings", "output", "metadata", "categories", "repr"
 DOCUMENTS = ("certificate", "report")
 # What must hold, what was given instead, a hint.
 SHAPE = re.compile(
-    r"(?=.*\b(must|may|needs?|Got|has no|have no|is given|cannot|takes no|holds?|looks like|not)\b)"
+    r"(?=.*\b(must|may|needs?|Got|has no|have no|is given|cannot|found no|takes no|holds?|looks like|not)\b)"
     r"(k |[A-Z'\"(])[^\n]*[.?]( Hint: [^\n]+)?"
 )
 # Several problems at once: a line for each, with its number; commands may have folded the lines.
@@ -31,7 +31,8 @@ NEVER = re.compile(r"Traceback|0x[0-9a-f]{6,}|pyarrow\.lib|<class |object at|\bA
 def _has_shape(error: str) -> bool:
     """Return whether an error says what must hold, what was given and what to do, or lists several that do."""
     several = SEVERAL.fullmatch(error)
-    problems = [error] if several is None else re.split(r"[\n ]\d+\. (?=[A-Z'])", several[1])[1:]
+    gap = "\n" if several is not None and "\n" in several[1] else " "
+    problems = [error] if several is None else re.split(rf"{gap}\d+\. (?=k |[A-Z'])(?!Got|Hint)", several[1])[1:]
     return all(SHAPE.fullmatch(problem) for problem in problems)
 
 
@@ -47,11 +48,24 @@ class Checked:
         """Return the quasi-identifiers, in the order of the columns."""
         plan, case = self.case.plan, self.case
         places = [name for pair in plan.get("places", ()) for name in pair]
-        if plan.get("quasi_identifiers") is not None:
-            return [name for name in case.names if name in (*plan["quasi_identifiers"], *places)]
-        taken = {*self.hidden, *plan.get("other", ()), *self.strata, *plan.get("sensitive_attributes", ())}
-        taken |= {*plan.get("models", {}), plan.get("weight")}
-        return [name for name in case.names if name in places or name not in taken]
+        rest = self.rest if plan.get("rest") == "qi" or plan.get("quasi_identifiers") is None else []
+        named = (*(plan.get("quasi_identifiers") or ()), *places, *rest)
+        return [name for name in case.names if name in named]
+
+    @cached_property
+    def rest(self) -> list[str]:
+        """Return the columns for which the plan says no role."""
+        plan = self.case.plan
+        roles = ("quasi_identifiers", "sensitive_attributes", "models", "identifiers", "other", "drop", "stratum")
+        said = {name for role in roles for name in plan.get(role) or ()}
+        said |= {plan.get("weight"), plan.get("unit"), *(name for pair in plan.get("places", ()) for name in pair)}
+        return [name for name in self.case.names if name not in said]
+
+    @property
+    def open(self) -> list[str]:
+        """Return the columns that are published only if k holds for them too."""
+        plan = self.case.plan
+        return [] if plan.get("rest") or plan.get("quasi_identifiers") is None else self.rest
 
     @property
     def strata(self) -> list[str]:
@@ -61,8 +75,10 @@ class Checked:
     @property
     def hidden(self) -> list[str]:
         """Return the columns that must not be published."""
-        unit = self.case.plan.get("unit")
-        return [*self.case.plan.get("identifiers", ()), *([unit] if unit else [])]
+        plan = self.case.plan
+        dropped = self.rest if plan.get("rest") == "drop" else ()
+        unit = [plan["unit"]] if plan.get("unit") else []
+        return [*plan.get("identifiers", ()), *plan.get("drop", ()), *dropped, *unit]
 
     @cached_property
     def table(self) -> dict[str, list[Any]]:
@@ -99,6 +115,7 @@ def check(case: Case, outcome: Outcome) -> list[str]:
     found += _texts(checked)
     if outcome.kind != "released":
         return found
+    checked = Checked(recoding.coded(case), outcome)
     for step in (_columns, _rows, _groups, _demands, _untouched, _values, _claims):
         problems = list(step(checked))
         found += problems
@@ -129,6 +146,8 @@ def _texts(checked: Checked) -> Iterator[str]:
         for marker in sorted(forbidden & markers.in_values(v for values in table.values() for v in values)):
             yield f"marker in table: {marker} ({_origin(checked.case, marker)})"
     error = texts.get("error")
+    if error is not None and "Columns without a role" in error and not checked.open:
+        yield f"refused for want of a role: {error[:200]}"
     if error is not None and (not _has_shape(error) or NEVER.search(error)):
         yield f"shape of error: {error[:200]}"
 
@@ -181,9 +200,11 @@ def _rows(checked: Checked) -> Iterator[str]:
         wanted = sorted(set(wanted).difference(*gone))
     elif case.plan.get("missing") == "drop":
         return
-    if case.plan.get("release") == "strongly-safe":
+    if case.plan.get("release") == "strongly-safe" or case.plan.get("suppress"):
         if not set(rows) <= set(wanted):
             yield "rows: some that were to be dropped"
+        if case.plan.get("suppress") and not recoding.within_limit(case, len(rows), len(wanted)):
+            yield f"suppress: {len(wanted) - len(rows)} of {len(wanted)} records left out"
     elif sorted(rows) != wanted:
         yield f"rows: {len(rows)} published, not {len(wanted)}"
 
@@ -198,16 +219,18 @@ def _groups(checked: Checked) -> Iterator[str]:
         if sorted(name for block in blocks for name in block) != sorted(names) and blocks:
             yield "blocks: not all quasi-identifiers"
     units = case.column(case.plan["unit"]).values if "unit" in case.plan and checked.rows is not None else None
-    for block in blocks:
-        for rows in checked.classes([*block, *checked.strata]).values():
-            if len(rows) < k:
-                yield f"k: {len(rows)} rows are alike, not {k}"
-                break
-            if units is not None and checked.rows is not None:
-                different = {models.read_as(units[checked.rows[row]]) for row in rows}
-                if len(different) < k:
-                    yield f"units: {len(different)} are alike, not {k}"
+    besides = [([], ""), *([(checked.open, " with what has no role")] if checked.open else [])]
+    for columns, words in besides:
+        for block in blocks:
+            for rows in checked.classes([*block, *checked.strata, *columns]).values():
+                if len(rows) < k:
+                    yield f"k: {len(rows)} rows are alike{words}, not {k}"
                     break
+                if units is not None and checked.rows is not None:
+                    different = {models.read_as(units[checked.rows[row]]) for row in rows}
+                    if len(different) < k:
+                        yield f"units: {len(different)} are alike{words}, not {k}"
+                        break
     together = checked.classes([*names, *checked.strata])
     held = min(map(len, together.values()))
     claims = [] if outcome.release is None else [outcome.release.audit.k]
@@ -215,6 +238,20 @@ def _groups(checked: Checked) -> Iterator[str]:
     for claim in claims:
         if claim != held:
             yield f"claim of k: {claim}, counted {held}"
+    yield from _whole(checked)
+
+
+def _whole(checked: Checked) -> Iterator[str]:
+    """Check what is said of all published columns together; a file may write two values of a table as one."""
+    outcome = checked.outcome
+    sizes = [len(rows) for rows in checked.classes(list(checked.table)).values()]
+    counted = (min(sizes), sizes.count(1))
+    claims = [] if outcome.release is None else [(outcome.release.whole.k, outcome.release.whole.unique)]
+    if outcome.certificate is not None:
+        claims.append((outcome.certificate["k"]["held_for_all"], outcome.certificate["k"]["unique"]))
+    for k, unique in claims:
+        if (k, unique) != counted and not (checked.case.way["frame"] == "file" and k <= counted[0]):
+            yield f"claim of k of all columns: {k} with {unique} unique, counted {counted[0]} with {counted[1]}"
 
 
 def _demands(checked: Checked) -> Iterator[str]:
@@ -222,14 +259,20 @@ def _demands(checked: Checked) -> Iterator[str]:
     for name, texts in sensitive.demands_of(case, checked.known).items():
         values = [models.read_as(value) for value in checked.table[name]]
         whole = Counter(values)
-        groups = [
-            Counter(values[row] for row in rows) for rows in checked.classes([*checked.known, *checked.strata]).values()
-        ]
+        classes = list(checked.classes([*checked.known, *checked.strata]).values())
+        groups = [Counter(values[row] for row in rows) for rows in classes]
         grounds = sensitive.grounds_of(case, name, set(whole))
+        pairs = None
+        if "unit" in case.plan and checked.rows is not None:
+            units = case.column(case.plan["unit"]).values
+            pairs = [(models.read_as(units[row]), value) for row, value in zip(checked.rows, values, strict=True)]
         for text in texts:
             if grounds is None and "closeness" in text:
                 continue
-            short = models.falls_short(text, groups, whole, grounds or {"auto": models.Ground()})
+            on = grounds or {"auto": models.Ground()}
+            short = models.falls_short(text, groups, whole, on)
+            if not short and pairs is not None:
+                short = models.falls_short_in_units(text, [[pairs[row] for row in rows] for rows in classes], pairs, on)
             if short:
                 yield f"model {text.split()[0]}: {text} of {case.column(name).kind}, measured {short}"
     release = checked.outcome.release
@@ -245,6 +288,8 @@ def _untouched(checked: Checked) -> Iterator[str]:
     """Check that all other columns are passed on as they came: to the bit where nothing is converted on the way."""
     case, rows = checked.case, checked.rows
     passed_on = [name for name in checked.table if name not in (*checked.known, *checked.strata)]
+    if case.way["frame"] == "file":  # what is coded is written anew
+        passed_on = [name for name in passed_on if not recoding.is_coded(case, name)]
     for column in map(case.column, passed_on if rows is not None else ()):
         before, same = _original(case, column)
         after = checked.table[column.name]
@@ -267,13 +312,25 @@ def _original(case: Case, column: Column) -> tuple[list[Any] | None, Callable[[A
 
 def _values(checked: Checked) -> Iterator[str]:
     case, release, rows = checked.case, checked.outcome.release, checked.rows
-    if release is None or rows is None or case.way["frame"] != "arrow":
+    way = case.way
+    in_text = way["frame"] == "file" and way["input"] == way["output"] == "csv"
+    if release is None or rows is None or not (way["frame"] == "arrow" or in_text):
         return
     if case.plan.get("release") == "strongly-safe":
+        if in_text:
+            return
         kinds = {attribute.name: attribute.kind for attribute in release.attributes}
         wrong = cells.wrong(case, kinds, rows, checked.table)
         if wrong:
             yield f"cells: {wrong}"
+        return
+    for attribute in release.attributes:
+        if not in_text and published.is_wrong_for_few(case, attribute):
+            yield f"few: {attribute.representative} of {attribute.kind}"
+    if case.plan.get("release") == recoding.FORM:
+        kinds = {attribute.name: attribute.kind for attribute in release.attributes}
+        for wrong in recoding.wrong_levels(case, kinds, rows, checked.table):
+            yield f"levels: {wrong}"
         return
     if case.plan.get("shuffle") and len(release.blocks) > 1:
         return
@@ -288,6 +345,8 @@ def _values(checked: Checked) -> Iterator[str]:
         for attribute in release.attributes:
             if attribute.kind == "place" or attribute.name not in block.attributes:
                 continue
+            if in_text and not (case.column(attribute.name).notation and case.column(attribute.name).type == "string"):
+                continue  # in a text file, only numbers and dates in text are as they came
             values = _values_of_groups(checked, attribute.name, members)
             if values is None:
                 yield f"groups: several values of {attribute.kind} in one"
@@ -313,6 +372,7 @@ def _claims(checked: Checked) -> Iterator[str]:
     if not 0 <= release.loss <= 1 + 1e-12:
         yield f"loss: {release.loss}"
     simple = case.way["frame"] == "arrow" and len(release.blocks) == 1 and rows is not None
+    simple = simple and not any(recoding.is_coded(case, name) for name in checked.known)
     if not simple or rows is None or case.seed % 3 or any(a.kind == "place" for a in release.attributes):
         return
     members: dict[int, list[int]] = defaultdict(list)

@@ -17,9 +17,12 @@ def kinds_of(case: Case) -> list[str]:
     if way["frame"] == "file":
         kinds += [f"in {way['input']}", f"out {way['output']}", *(["command line"] if way["cli"] else [])]
     kinds += [f"column {kind}" for kind in {column.kind for column in case.columns}]
+    kinds += [f"written {column.notation}" for column in case.columns if column.notation]
     kinds.append(f"method {plan.get('method', 'none')}")
     roles = ("unit", "stratum", "weight", "blocks", "shuffle", "refine", "missing", "missing_values", "representatives")
-    kinds += [f"with {role}" for role in roles if role in plan]
+    types = ("outward", "thousands", "nominal", "ordinal", "continuous")
+    recoding = ("suppress", "top_coding", "bottom_coding", "rounding")
+    kinds += [f"with {field}" for field in (*roles, *types, *recoding) if field in plan]
     kinds += [f"model {name}" for name in ("l", "t", "k_map", "presence") if plan.get(name) is not None]
     own = plan.get("models", {})
     texts = [text for many in own.values() for text in ([many] if isinstance(many, str) else many)]

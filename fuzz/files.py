@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -15,7 +16,7 @@ from fuzz.values import PER_SECOND
 
 SUFFIXES = {
     **{"csv": ".csv", "parquet": ".parquet", "arrow": ".arrow", "excel": ".xlsx", "sqlite": ".db"},
-    **{"duckdb": ".duckdb", "stata": ".dta", "spss": ".sav"},
+    **{"duckdb": ".duckdb", "stata": ".dta", "spss": ".sav", "jsonl": ".jsonl"},
 }
 TABLE = "people"
 Read = dict[str, list[Any]]
@@ -47,6 +48,8 @@ def write(columns: list[Column], path: Path, format: str, dialect: dict[str, Any
             _to_sqlite(columns, path)
         elif format == "duckdb":
             _to_duckdb(columns, path)
+        elif format == "jsonl":
+            _to_json_lines(columns, path)
         else:
             _to_statistics(columns, path, format)
     except CannotWriteError:
@@ -140,6 +143,26 @@ def _to_duckdb(columns: list[Column], path: Path) -> None:
         connection.close()
 
 
+def _to_json_lines(columns: list[Column], path: Path) -> None:
+    """Write JSON lines; half of the columns leave out the key of a missing value, as programs do.
+
+    The first line has all of them, which gives them their order.
+    """
+    lists = {column.name: [_for_json(value) for value in plain(column)] for column in columns}
+    leaving_out = {name for at, name in enumerate(lists) if at % 2}
+    with path.open("w", encoding="utf-8") as file:
+        for at, row in enumerate(zip(*lists.values(), strict=True)):
+            pairs = zip(lists, row, strict=True)
+            kept = {name: value for name, value in pairs if at == 0 or value is not None or name not in leaving_out}
+            file.write(json.dumps(kept, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def _for_json(value: Any) -> Any:
+    if isinstance(value, float) and value != value:
+        return None
+    return str(value) if isinstance(value, date | datetime | Decimal) else value
+
+
 def _to_statistics(columns: list[Column], path: Path, format: str) -> None:
     import pyreadstat
 
@@ -172,6 +195,11 @@ def read(path: Path, format: str, dialect: dict[str, Any], table: str | None = N
         return table_values(found if isinstance(found, pa.Table) else found.read_all())
     if format in ("stata", "spss"):
         return _from_statistics(path, format)
+    if format == "jsonl":
+        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n")[:-1]]
+        if any(list(row) != list(rows[0]) for row in rows):
+            raise ValueError("lines with different keys")
+        return {name: [row[name] for row in rows] for name in rows[0]}
     import pyarrow.feather as feather
     import pyarrow.parquet as pq
 
@@ -194,7 +222,10 @@ def frame_values(frame: Any) -> Read:
     if isinstance(frame, pa.Table):
         return table_values(frame)
     if hasattr(frame, "to_dict") and hasattr(frame, "iloc"):
-        return {name: frame[name].astype(object).tolist() for name in frame.columns}
+        # Pandas holds views of Arrow, but cannot do anything with them.
+        views = {name for name in frame.columns if str(frame[name].dtype) == "string_view[pyarrow]"}
+        plain = {name: frame[name].array.__arrow_array__().to_pylist() for name in views}
+        return {name: plain[name] if name in views else frame[name].astype(object).tolist() for name in frame.columns}
     return {name: frame[name].to_list() for name in frame.columns}
 
 

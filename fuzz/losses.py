@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from fuzz.case import Case, Column
-from fuzz.published import days_of_moments, is_missing, markers_of, number_of
+from fuzz.published import days_of_moments, is_foreign, is_missing, markers_of, number_of
 from fuzz.trees import plain_paths, text_of
 
 MOST_ROWS = 30
@@ -42,7 +42,7 @@ def plain_loss(case: Case, attributes: list[tuple[Column, str, float]], groups: 
 
 def _distance(case: Case, column: Column, kind: str) -> Distance | None:
     """Return the squared distance of two values that are present."""
-    if days_of_moments(column, kind):
+    if days_of_moments(column, kind) or is_foreign(column, kind):
         return None
     if kind in ("continuous", "integer", "date", "datetime"):
         number = number_of(column)

@@ -12,6 +12,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
+from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
@@ -30,8 +31,8 @@ def read_as(value: Any) -> Any:
         return str(value).lower()
     if isinstance(value, int | float | Decimal):
         return MISSING if value != value else _number(str(value))
-    if isinstance(value, date | datetime):
-        return value.isoformat()
+    if isinstance(value, date | datetime):  # pandas has a moment that is none
+        return MISSING if value != value else value.isoformat()
     return MISSING if value is None or str(value) in ("NaT", "<NA>") else str(value)
 
 
@@ -58,6 +59,12 @@ def line(values: list[Any], by_size: bool = False) -> Ground:
         low, high = float(values[0]), float(values[-1])
         return Ground({value: (float(value) - low) / (high - low) for value in values})
     return Ground({value: at / max(1, len(values) - 1) for at, value in enumerate(values)})
+
+
+def days(values: list[str]) -> Ground:
+    """Return dates in their order on a line from 0 to 1, by the days between them."""
+    places = line([date.fromisoformat(value).toordinal() for value in values], by_size=True).places or {}
+    return Ground({value: places[date.fromisoformat(value).toordinal()] for value in values})
 
 
 def tree(paths: dict[str, list[str]]) -> Ground:
@@ -98,6 +105,47 @@ def distance(group: Counter[Any], whole: Counter[Any], ground: Ground) -> float:
             for node, share in below.items()
         )
     return 0.5 * math.fsum(abs(group[value] / n - whole[value] / m) for value in whole)
+
+
+def in_units(rows: list[tuple[Any, Any]]) -> Counter[Any]:
+    """Return what each value counts, given unit and value of each row: every unit is one, shared by its rows."""
+    own = Counter(unit for unit, _ in rows)
+    counted: Counter[Any] = Counter()
+    for unit, value in rows:
+        counted[value] += Fraction(1, own[unit])  # type: ignore[assignment]
+    return counted
+
+
+def different_of_units(rows: list[tuple[Any, Any]]) -> int:
+    """Return how many units can be chosen, with a known value of each, so that no value is chosen twice."""
+    values: defaultdict[Any, set[Any]] = defaultdict(set)
+    for unit, value in rows:
+        if value is not MISSING:
+            values[unit].add(value)
+    chosen_by: dict[Any, Any] = {}
+
+    def chooses(unit: Any, tried: set[Any]) -> bool:
+        for value in values[unit] - tried:
+            tried.add(value)
+            if value not in chosen_by or chooses(chosen_by[value], tried):
+                chosen_by[value] = unit
+                return True
+        return False
+
+    return sum(chooses(unit, set()) for unit in list(values))
+
+
+def falls_short_in_units(
+    text: str, groups: list[list[tuple[Any, Any]]], whole: list[tuple[Any, Any]], grounds: dict[str, Ground]
+) -> str | None:
+    """Return what a group of rows, each with its unit and its value, measures where it falls short; see below."""
+    name, *parts = text.split()
+    if name == "n-t-closeness":
+        return None
+    if name in ("distinct-diversity", "p-sensitive"):
+        fewest = min(map(different_of_units, groups))
+        return str(fewest) if fewest < int(parts[0].partition("=")[2]) else None
+    return falls_short(text, [in_units(rows) for rows in groups], in_units(whole), grounds)
 
 
 def measured(name: str, given: dict[str, float], group: Counter[Any], whole: Counter[Any], ground: Ground) -> float:
@@ -159,7 +207,7 @@ def falls_short(text: str, groups: list[Counter[Any]], whole: Counter[Any], grou
     bound = 1.0 if name == "enhanced-beta-likeness" else numbers[option]
     slack = TOLERANCE * max(1.0, bound)
     for group in groups:
-        found = measured(name, numbers, group, whole, ground)
+        found = float(measured(name, numbers, group, whole, ground))
         strict = name == "recursive-diversity" and found >= bound
         if strict or (found < bound - slack if rising else found > bound + slack):
             return f"{found:.9g}"

@@ -6,8 +6,9 @@ from collections import Counter
 from decimal import Decimal
 from typing import Any
 
+from fuzz import notations
 from fuzz.case import Case, Column
-from fuzz.published import days_of_moments, end_of, is_missing, markers_of, number_of
+from fuzz.published import days_of_moments, end_of, is_foreign, is_missing, markers_of, number_of
 from fuzz.trees import plain_paths, text_of
 
 
@@ -61,7 +62,7 @@ def _fits(case: Case, column: Column, kind: str) -> Any:
         paths = plain_paths(case.plan["hierarchies"][column.name], column.values, case.files)
         if paths is None:
             return None
-    if kind == "place" or days_of_moments(column, kind):
+    if kind == "place" or days_of_moments(column, kind) or is_foreign(column, kind):
         return None
     levels = [text_of(level) for level in case.plan.get("levels", {}).get(column.name) or column.categories or []]
 
@@ -78,12 +79,16 @@ def _fits(case: Case, column: Column, kind: str) -> Any:
             inner = str(value)[1:-1].split(", ") if str(value)[:1] == "{" else []
             return text_of(value) == word or word in inner or (", " in word and word in str(value))
         ends = value[1:-1].split(", ") if isinstance(value, str) and value[:1] == "[" else [value, value]
+        if column.notation:
+            ends = notations.ends_of(value) if isinstance(value, str) else ends
         if kind == "ordinal":
             order = levels or sorted({text_of(v) for v in column.values if v is not None}, key=Decimal)
             return order.index(text_of(ends[0])) <= order.index(word) <= order.index(text_of(ends[1]))
         low, high = (end_of(column, kind, end) if isinstance(end, str) else number(end) for end in ends)
         # Moments are compared in microseconds.
         unit = 1000 if column.type.startswith("timestamp[ns") else 1
+        if isinstance(value, str) and value.endswith(")"):  # the interval is open above
+            return low <= number(theirs) < high
         return low // unit <= number(theirs) // unit <= high // unit if unit > 1 else low <= number(theirs) <= high
 
     return fits

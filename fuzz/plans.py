@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 from typing import Any
 
-from fuzz import markers, values
-from fuzz.case import Case, Column
+from fuzz import markers, recoding, values
+from fuzz.case import OF_ONE_TYPE, Case, Column
 from fuzz.tables import KNOWN, ROW, SENSITIVE, Draft, duplicated, kind_of, number_of_rows
 
 # Methods that are slow, or that seldom apply.
@@ -22,6 +23,12 @@ REPRESENTATIVES = {
     "hierarchical": ("ancestor", "mode", "suppression"),
     "place": ("medoid", "suppression"),
 }
+# Steps at which intervals end, and fields of a plan that say what a column is.
+STEPS: dict[str, tuple[Any, ...]] = {
+    **{"integer": (1, 5, 10, 250), "float": (1, 10, 0.1, 2.5, 1000), "decimal": (1, 0.05, 100)},
+    **{"date": (7, 365, "month", "year"), "moment": (1, 30, "month", "year")},
+}
+DESCRIBED = ("types", "levels", "hierarchies", "digits", "cells", "outward")
 FORMS = {"microaggregation": 12, "local-recoding": 4, "global-recoding": 3, "strongly-safe": 2}
 
 
@@ -44,10 +51,15 @@ def random_case(seed: int) -> Case:
     if sensitive:
         _demands(draft, sensitive)
     _method(draft)
+    _outward(draft, known)
+    _lists_of_types(draft, known)
     _missing(draft, known, sensitive)
     people = (
         _population(draft, known) if plan.get("release", "")[-8:] == "recoding" and random.random() < 0.15 else None
     )
+    _rest(draft, Random(f"rest {seed}"))
+    # Of its own random numbers, so that all else is as without it.
+    recoding.change(Random(f"{seed} recoding"), plan, known, sensitive)
     if random.random() < 0.06:
         wrong(random, plan, draft.columns)
     random.shuffle(draft.columns)
@@ -117,6 +129,29 @@ def _name_roles(draft: Draft, known: list[Column], sensitive: list[Column]) -> N
         plan["quasi_identifiers"] = [*plan["quasi_identifiers"], sensitive[0].name]
 
 
+def _rest(draft: Draft, random: Random) -> None:
+    """Add columns without a role, or that are to be dropped; mostly such that k can hold with them."""
+    plan, before = draft.plan, draft.random
+    if random.random() < 0.7 or "quasi_identifiers" not in plan:
+        return
+    draft.random = random
+    for name in ("open", "open2")[: random.choice((1, 1, 2))]:
+        column = draft.add(random.choice(("word", "boolean", "integer", "float", "categories", "moment")), name)
+        for option in ("types", "digits"):
+            plan.get(option, {}).pop(name, None)
+            if option in plan and not plan[option]:
+                del plan[option]
+        few = random.choice((1, 1, 1, 2, draft.n))
+        pool = random.sample(column.values, k=min(few, draft.n))
+        column.values = [random.choice(pool) for _ in range(draft.n)]
+    draft.random = before
+    how = random.choice((None, None, None, "qi", "other", "other", "drop"))
+    if how is not None:
+        plan["rest"] = how
+    if random.random() < 0.2:
+        plan["drop"] = ["open"]
+
+
 def _forms(draft: Draft, known: list[Column]) -> None:
     random, plan = draft.random, draft.plan
     form = random.choices(list(FORMS), list(FORMS.values()))[0]
@@ -141,6 +176,34 @@ def _forms(draft: Draft, known: list[Column]) -> None:
         plan["coordinates"] = random.randint(1, 4)
     if random.random() < 0.06:
         plan["shuffle"] = True
+
+
+def _outward(draft: Draft, known: list[Column]) -> None:
+    """Let some intervals end at multiples of a step."""
+    random, plan = draft.random, draft.plan
+    recoded = plan.get("release", "")[-8:] == "recoding"
+    for column in known:
+        if column.kind not in STEPS or random.random() > (0.3 if recoded else 0.04):
+            continue
+        plan.setdefault("outward", {})[column.name] = random.choice(STEPS[column.kind])
+        if not recoded:
+            plan.setdefault("representatives", {})[column.name] = "interval"
+
+
+def _lists_of_types(draft: Draft, known: list[Column]) -> None:
+    """Declare types in lists of columns, in place of one by one; also for columns whose types are inferred."""
+    random, plan = draft.random, draft.plan
+    for column in known:
+        free = column.name not in (name for option in DESCRIBED for name in plan.get(option, {}))
+        if free and column.kind in ("integer", "constant") and column.type == "int64" and random.random() < 0.15:
+            plan.setdefault("types", {})[column.name] = random.choice(OF_ONE_TYPE)
+    types = plan.get("types", {})
+    if not types or random.random() < 0.6:
+        return
+    for name in [name for name, kind in types.items() if kind in OF_ONE_TYPE]:
+        plan.setdefault(types.pop(name), []).append(name)
+    if not types:
+        del plan["types"]
 
 
 def _cell(random: Random, column: Column) -> Any:
@@ -211,14 +274,31 @@ def _method(draft: Draft) -> None:
     plan["method"] = "mdav"
     if random.random() < 0.55:
         plan["method"] = _any_method(random)
+    if plan["method"] == "exact":
+        plan["time_limit"] = 2
     if plan["method"] == "auto":
         return
-    if plan["method"] == "anytime":
-        plan["options"] = {"max_steps": random.randint(0, 60)}
+    options = _options(random, plan["method"])
+    if options:
+        plan["options"] = options
     if random.random() < 0.08:
         plan["refine"] = random.choice(("tfrp2", "decompose-shrink", "ona-rounds"))
     if random.random() < 0.2 or plan["method"] in ("anytime", "lmas", "ona"):
         plan["random_state"] = random.randrange(5)
+
+
+def _options(random: Random, method: str) -> dict[str, Any]:
+    """Return options of a method; those that make it slow are set low, as small tables need no more."""
+    import shoal
+
+    chosen: dict[str, Any] = {}
+    for option in next(one.options for one in shoal.methods() if one.name == method):
+        if option.name in ("max_steps", "n_init"):
+            chosen[option.name] = random.randint(0, 60) if option.name == "max_steps" else random.choice((1, 1, 2, 3))
+        elif random.random() < 0.3:
+            numbers = [] if option.least is None else [0, 0.5, 1, *([3, 1e9] if option.most is None else [])]
+            chosen[option.name] = random.choice([*option.choices, *numbers])
+    return chosen
 
 
 def _any_method(random: Random) -> str:
@@ -252,7 +332,7 @@ def _population(draft: Draft, known: list[Column]) -> list[Column]:
     more = random.randint(0, 3 * draft.n)
     rows = [*range(draft.n), *(random.randrange(draft.n) for _ in range(more))]
     random.shuffle(rows)
-    people = [Column(c.name, c.type, [c.values[row] for row in rows], c.categories, c.kind) for c in known]
+    people = [replace(c, values=[c.values[row] for row in rows]) for c in known]
     plan.pop("stratum", None)
     plan.pop("small_strata", None)
     plan.pop("blocks", None)
@@ -275,7 +355,7 @@ def random_way(random: Random) -> dict[str, Any]:
         if frame == "pandas":
             way["arrow_types"] = random.random() < 0.3
         return way
-    formats = ("csv", "csv", "csv", "parquet", "arrow", "excel", "sqlite", "duckdb", "stata", "spss")
+    formats = ("csv", "csv", "csv", "parquet", "arrow", "excel", "sqlite", "duckdb", "stata", "spss", "jsonl")
     came = random.choice(formats)
     return {
         "frame": "file",
@@ -328,6 +408,9 @@ def wrong(random: Random, plan: dict[str, Any], columns: list[Column]) -> None:
         {"presence": [0.5, 0.1]},
         {"k_map": 3},
         {"trim": 0.7},
+        {"outward": {name: random.choice((0, -5, 0.5, "week", float("nan")))}},
+        {"thousands": random.choice((",", ".", "x", ""))},
+        {random.choice(("nominal", "ordinal", "continuous")): [name]},
         {"coordinates": 0},
         {"random_state": -1},
         {"n_jobs": random.choice((0, -5, 1.5))},

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Callable
-from datetime import UTC, date, datetime
-from decimal import Decimal
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from fuzz import notations
 from fuzz.case import Case, Column
 from fuzz.trees import plain_paths, text_of
 from fuzz.values import PER_SECOND
@@ -47,11 +49,37 @@ def _at_midnight(column: Column) -> bool:
 
 def number_of(column: Column) -> Callable[[Any], Number]:
     """Return the function that turns a value of a column into a number: days of dates, units of moments."""
+    if column.notation:
+        return notations.ALL[column.notation].read
     if column.type == "date32":
         return lambda v: Fraction((date.fromisoformat(str(v)) - date(1970, 1, 1)).days)
     if column.type.startswith("decimal"):
         return lambda v: Fraction(Decimal(str(v)))
     return Fraction
+
+
+def is_foreign(column: Column, kind: str) -> bool:
+    """Return whether a column has a notation of another kind than the plan says, which only Shoal can tell."""
+    return column.notation is not None and kind not in ("nominal", "boolean", notations.ALL[column.notation].kind)
+
+
+def is_wrong_for_few(case: Case, attribute: Any) -> bool:
+    """Return whether a group does not publish a median where whole numbers are few and the plan says nothing of them.
+
+    Few are at most 24, if they are no more than half of the rows, or so many that each is in four rows on average.
+    """
+    plan, name = case.plan, attribute.name
+    silent = not any(name in plan.get(option, {}) for option in ("representatives", "digits"))
+    silent &= name not in case.types and not plan.get("release") and attribute.kind in ("integer", "continuous")
+    if not silent or attribute.kind in plan.get("representatives", {}) or plan.get("missing") == "drop":
+        return False
+    column = case.column(name)
+    present = [Fraction(v) for v in column.values if not is_missing(v, markers_of(case, name))]
+    if column.notation or column.type.startswith("decimal") or any(v % 1 or abs(v) > 2**53 for v in present):
+        return False
+    n, different = len(present), len(set(present))
+    few = different > 1 and (4 * different <= n or (different <= 24 and 2 * different <= n))
+    return bool((attribute.representative == "median") != few)
 
 
 def check(case: Case, column: Column, kind: str, how: str, groups: list[list[int]], published: list[Any]) -> str | None:
@@ -63,7 +91,7 @@ def check(case: Case, column: Column, kind: str, how: str, groups: list[list[int
     published : the value that each group publishes, as Arrow tells it
     """
     markers = markers_of(case, column.name)
-    if days_of_moments(column, kind):
+    if days_of_moments(column, kind) or is_foreign(column, kind):
         return None
     for rows, value in zip(groups, published, strict=True):
         members = [column.values[row] for row in rows]
@@ -97,6 +125,10 @@ def _one(
         return _levels(case, column, values, str(value))
     number = number_of(column)
     numbers = [number(v) for v in values]
+    if column.name in case.plan.get("outward", {}):
+        return _outward(column, kind, case.plan["outward"][column.name], values, str(value))
+    if column.notation and not notations.is_written(column.notation, value):
+        return "not written as the column is"
     if how == "interval":
         return _interval(column, kind, numbers, str(value), 2 * _step(case, column, kind))
     return _middle(case, column, kind, how, numbers, number(value), weights)
@@ -143,14 +175,12 @@ def _levels(case: Case, column: Column, values: list[Any], value: str) -> str | 
 
 
 def _interval(column: Column, kind: str, numbers: list[Number], value: str, step: Number) -> str | None:
+    if column.type.startswith("timestamp[ns"):  # read, compared and written in microseconds
+        numbers = [Fraction(number // 1000 * 1000) for number in numbers]
     low, high = min(numbers), max(numbers)
-    ends = value[1:-1].split(", ") if value.startswith("[") and value.endswith("]") else [value, value]
-    if len(ends) != 2:
-        return "not two ends"
+    ends = notations.ends_of(value)
     read = [end_of(column, kind, end) for end in ends]
-    slack = _rounding(column, numbers)
-    if kind == "datetime" and column.type.startswith("timestamp[ns"):
-        slack += 1000
+    slack = Fraction(0) if kind in ("date", "datetime") else _rounding(column, numbers)
     step = step if kind == "continuous" else Fraction(0)
     if read[0] - slack > low or read[1] + slack < high:
         return "the range does not contain its members"
@@ -160,6 +190,8 @@ def _interval(column: Column, kind: str, numbers: list[Number], value: str, step
 
 def end_of(column: Column, kind: str, text: str) -> Number:
     """Return an end of a published interval as a number, in the units of its column."""
+    if column.notation:
+        return notations.ALL[column.notation].read(int(text) if column.type == "int64" else text)
     if kind == "date" and column.type.startswith("timestamp"):
         unit = column.type[10:-1].partition(",")[0]
         return Fraction((date.fromisoformat(text) - date(1970, 1, 1)).days * 86400 * PER_SECOND[unit])
@@ -173,6 +205,39 @@ def end_of(column: Column, kind: str, text: str) -> Number:
         micro = (since.days * 86400 + since.seconds) * 10**6 + since.microseconds
         return Fraction(micro * PER_SECOND[unit], 10**6)
     return Fraction(float(text)) if column.type.startswith("float") else Fraction(Decimal(text))
+
+
+def _outward(column: Column, kind: str, step: Any, values: list[Any], value: str) -> str | None:
+    """Check an interval that ends at multiples of a step: it begins with the cell of the least value of a group."""
+    inside = re.fullmatch(r"\[(.+), (.+)\)", value)
+    if inside is None:
+        return "not an interval that is open above"
+    if kind in ("date", "datetime"):
+        scale = Fraction(1)
+        if column.type.startswith("timestamp"):
+            scale = Fraction(86400 * PER_SECOND[column.type[10:-1].partition(",")[0]])
+        days = [math.floor(number_of(column)(v) / scale) for v in values]
+        wanted = [_cell_of_days(min(days), step)[0] * scale, _cell_of_days(max(days), step)[1] * scale]
+        found = [end_of(column, kind, end) for end in inside.groups()]
+    else:
+        with localcontext(prec=800):
+            width = Decimal(str(step))
+            numbers = [Decimal(repr(v) if isinstance(v, float) else str(v)) for v in values]
+            wanted = [Fraction(math.floor(min(numbers) / width) * width)]
+            wanted.append(Fraction((math.floor(max(numbers) / width) + 1) * width))
+        found = [Fraction(Decimal(end)) for end in inside.groups()]
+    return None if found == wanted else "the interval does not end at the steps around its members"
+
+
+def _cell_of_days(day: int, step: Any) -> tuple[int, int]:
+    """Return the first day of the cell that a day lies in, and the day after its last."""
+    if not isinstance(step, str):
+        return day // step * step, (day // step + 1) * step
+    first = (date(1970, 1, 1) + timedelta(days=day)).replace(day=1)
+    first = first.replace(month=1) if step == "year" else first
+    after = (first + timedelta(days=366 if step == "year" else 31)).replace(day=1)
+    after = after.replace(month=1) if step == "year" else after
+    return (first - date(1970, 1, 1)).days, (after - date(1970, 1, 1)).days
 
 
 def _rounding(column: Column, numbers: list[Number]) -> Number:
@@ -192,6 +257,8 @@ def _middle(
     weights: list[Fraction] | None,
 ) -> str | None:
     slack = _rounding(column, numbers) + _step(case, column, kind)
+    if column.notation:
+        slack += max(abs(value), *(abs(number) for number in numbers)) * notations.ALL[column.notation].relative
     low, high = min(numbers), max(numbers)
     if not low - slack <= value <= high + slack:
         return "outside of its members"
@@ -216,6 +283,8 @@ def _middle(
 
 def _step(case: Case, column: Column, kind: str) -> Number:
     """Return half of the last place that is published."""
+    if column.notation:
+        return notations.ALL[column.notation].step
     if kind in ("integer", "date") or (kind == "datetime" and not column.type.startswith("timestamp[ns")):
         unit = column.type[10:-1].partition(",")[0]
         day = 86400 * PER_SECOND[unit] if kind == "date" and column.type.startswith("timestamp") else 1

@@ -19,8 +19,10 @@ from fuzz.case import Case, frame_of
 # Options of the command line for some fields; the others go through a job file.
 FLAGS = {
     **{"k": "-k", "quasi_identifiers": "--qi", "sensitive_attributes": "--sensitive", "identifiers": "--id"},
-    **{"other": "--other", "l": "--l", "t": "--t", "method": "--method", "release": "--release", "unit": "--unit"},
+    **{"other": "--other", "drop": "--drop", "rest": "--rest"},
+    **{"l": "--l", "t": "--t", "method": "--method", "release": "--release", "unit": "--unit"},
     **{"stratum": "--stratum", "weight": "--weight", "missing": "--missing", "small_strata": "--small-strata"},
+    **{"nominal": "--nominal", "ordinal": "--ordinal", "continuous": "--continuous", "thousands": "--thousands"},
     **{
         "bound": "--bound",
         "n_jobs": "--jobs",
@@ -154,7 +156,7 @@ def _carried_out(case: Case, folder: Path, outcome: Outcome) -> None:
         outcome.certificate = certificate_of(release)
         outcome.texts["certificate"] = json.dumps(outcome.certificate, ensure_ascii=False)
     if case.way.get("report"):
-        outcome.texts["report"] = release.report()
+        outcome.texts["report"] = release.report() + release._repr_html_()
 
 
 def _repeated(case: Case, fields: dict[str, Any], table: Any, people: Any, outcome: Outcome) -> None:

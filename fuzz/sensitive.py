@@ -35,7 +35,7 @@ def grounds_of(case: Case, name: str, values: set[Any]) -> dict[str, models.Grou
     column, plan = case.column(name), case.plan
     known = {value for value in values if value is not models.MISSING}
     equal = models.Ground()
-    declared = plan.get("types", {}).get(name)
+    declared = case.types.get(name)
     if name in plan.get("hierarchies", {}):
         paths = plain_paths(plan["hierarchies"][name], column.values, case.files)
         if paths is None or len({models.read_as(node) for node in paths}) < len(paths):
@@ -57,6 +57,7 @@ def grounds_of(case: Case, name: str, values: set[Any]) -> dict[str, models.Grou
     if by_size is None:
         if str(kind) != "date32[day]":
             return None
-        return {"auto": models.line(sorted(known)), "ordered": models.line(sorted(known)), "equal": equal}
+        ranked = models.line(sorted(known))
+        return {"auto": ranked, "ordered": ranked, "equal": equal, "numeric": models.days(sorted(known))}
     ranked = models.line(by_size)
     return {"auto": ranked, "ordered": ranked, "equal": equal, "numeric": models.line(by_size, by_size=True)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -14,6 +15,8 @@ from fuzz.case import Case, Column
 from fuzz.tables import ROW
 
 Wrong = Callable[[Case], bool]
+# Where files are quick to write, if the system has such a place.
+MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 NUMBERS = re.compile(r"-?\d+(\.\d+)?(e[-+]?\d+)?|inf|nan")
 PLANTED = re.compile(rf"({markers.WORD}|{markers.PATH})[a-z]{{6}}|{markers.NUMBER}[0-9]{{5}}")
 
@@ -28,7 +31,7 @@ def findings(case: Case) -> tuple[str, list[str]]:
     if not case.needs_folder:
         outcome = running.run(case, Path("."))
         return outcome.kind, checks.check(case, outcome)
-    with TemporaryDirectory(prefix="fuzz") as folder:
+    with TemporaryDirectory(prefix="fuzz", dir=MEMORY) as folder:
         outcome = running.run(case, Path(folder))
     return outcome.kind, checks.check(case, outcome)
 

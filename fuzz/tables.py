@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from fuzz import markers, trees, values
+from fuzz import markers, notations, trees, values
 from fuzz.case import Column
 
 NAMES = ("age", "income", "sex", "region", "town", "job", "born", "code", "size", "group")
@@ -141,6 +141,22 @@ def _decimal(draft: Draft, name: str) -> Column:
     return Column(name, "decimal128(12, 2)", values.decimals(draft.random, draft.n))
 
 
+def _written(draft: Draft, name: str) -> Column:
+    """Return numbers, dates or moments in one of many notations, mostly with their type."""
+    random = draft.random
+    notation = random.choice(list(notations.ALL))
+    how = notations.ALL[notation]
+    for option, value in how.options:
+        if option == "thousands":
+            draft.plan[option] = value
+        else:
+            draft.say(option, name, value)
+    if random.random() < 0.8 and not any(option == "formats" for option, _ in how.options):
+        draft.say("types", name, how.kind)
+    written = values.from_pool(random, draft.n, lambda: how.one(random), most=3 * draft.n)
+    return Column(name, "int64" if isinstance(written[0], int) else "string", written, notation=notation)
+
+
 def _constant(draft: Draft, name: str) -> Column:
     kind, value = draft.random.choice((("int64", 7), ("string", "same"), ("float64", 0.1), ("bool", True)))
     return Column(name, kind, [value] * draft.n)
@@ -166,13 +182,15 @@ KINDS: dict[str, Callable[[Draft, str], Column]] = {
     "tree": _tree,
     "ladder": _ladder,
     "decimal": _decimal,
+    "written": _written,
     "constant": _constant,
     "nothing": _nothing,
 }
 # How often each kind is a quasi-identifier, and a sensitive attribute.
 KNOWN = {
     **{"integer": 8, "float": 8, "extreme": 2, "date": 4, "moment": 3, "word": 6, "awkward": 2, "boolean": 3},
-    **{"categories": 3, "ordinal": 4, "codes": 3, "tree": 4, "ladder": 2, "decimal": 2, "constant": 1, "nothing": 1},
+    **{"categories": 3, "ordinal": 4, "codes": 3, "tree": 4, "ladder": 2, "decimal": 2, "written": 5},
+    **{"constant": 1, "nothing": 1},
 }
 SENSITIVE = {
     **{"integer": 3, "float": 2, "date": 1, "word": 10, "awkward": 2, "boolean": 2, "categories": 2},

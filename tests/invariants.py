@@ -43,13 +43,15 @@ WORDS = ("interval", "set", "ancestor", "suppression")
 
 def plain_columns(table):
     """Return {name: list of plain values} of a data frame of any kind; what is missing is None."""
-    if hasattr(table, "iloc"):
-        columns = {name: table[name].tolist() for name in table.columns}
-    elif hasattr(table, "to_pydict"):
-        columns = table.to_pydict()
-    else:
-        columns = table.to_dict(as_series=False)
+    columns = columns_as_they_are(table)
     return {name: [None if is_missing(value) else value for value in values] for name, values in columns.items()}
+
+
+def columns_as_they_are(table):
+    """Return {name: list of values} of a data frame of any kind, in which null and NaN are different."""
+    if hasattr(table, "iloc"):
+        return {name: table[name].tolist() for name in table.columns}
+    return table.to_pydict() if hasattr(table, "to_pydict") else table.to_dict(as_series=False)
 
 
 def is_missing(value):
@@ -78,7 +80,8 @@ def check_release(release, before):
     plan, after = release.plan, release.table
     assert type(after) is type(before)
     old, new = plain_columns(before), plain_columns(after)
-    gone = {*plan.identifiers, plan.unit}
+    gone = {*plan.identifiers, *plan.drop, plan.unit}
+    gone |= _without_a_role(plan, old) if plan.rest == "drop" else set()
     assert list(new) == [name for name in old if name not in gone]
     qis = [name for attribute in release.attributes for name in attribute.columns]
     rows = _rows_that_stay(release, old, qis)
@@ -98,6 +101,13 @@ def check_release(release, before):
         assert after.index.names == before.index.names
 
 
+def _without_a_role(plan, names):
+    """The columns for which a plan that names its quasi-identifiers says nothing."""
+    said = {*(plan.quasi_identifiers or names), *plan.sensitive_attributes, *plan.models, *plan.other, *plan.stratum}
+    said |= {*plan.identifiers, *plan.drop, plan.unit, plan.weight, *(half for pair in plan.places for half in pair)}
+    return set(names) - said
+
+
 def _rows_that_stay(release, old, qis):
     rows = range(release.rows_in)
     if release.plan.missing == "drop":
@@ -107,10 +117,17 @@ def _rows_that_stay(release, old, qis):
 
 
 def _check_counts(release, new, old, rows):
-    """Count equal rows in every block, with the strata, and the units among them."""
+    """Count equal rows in every block, with the strata and what has no role, and the units among them; and in all."""
     plan = release.plan
+    published = columns_as_they_are(release.table).values()
+    whole = Counter(zip(*(map(repr, values) for values in published), strict=True)).values()
+    assert release.whole == (len(new), min(whole), sum(size == 1 for size in whole))
+    open_ones = _without_a_role(plan, old) if plan.rest is None else ()
     for block in release.blocks:
-        keys = list(zip(*(map(repr, new[name]) for name in (*block.columns, *plan.stratum)), strict=True))
+        names = (*block.columns, *plan.stratum)
+        keys = list(zip(*(map(repr, new[name]) for name in names), strict=True))
+        beside = zip(*(map(repr, new[name]) for name in (*names, *open_ones)), strict=True)
+        assert min(Counter(beside).values()) >= plan.k
         assert min(Counter(keys).values()) >= plan.k
         if plan.unit is not None and not plan.shuffle:
             units = {(key, old[plan.unit][row]) for key, row in zip(keys, rows, strict=True)}

@@ -56,6 +56,20 @@ def test_yaml_of_a_plan_is_a_job_file(tmp_path):
     assert plan.to_yaml().startswith("k: 7\n")
 
 
+@pytest.mark.parametrize(
+    ("suffix", "text"),
+    [
+        (".yaml", "top_coding: {born: 1990-12-31}\nbottom_coding: {seen: 1990-12-31 05:30:00}\n"),
+        (".toml", "top_coding = {born = 1990-12-31}\nbottom_coding = {seen = 1990-12-31T05:30:00}\n"),
+    ],
+)
+def test_dates_of_job_files_need_no_quotes(tmp_path, suffix, text):
+    (tmp_path / f"job{suffix}").write_text(text, encoding="utf-8")
+    plan = read_job(tmp_path / f"job{suffix}")[0]
+    assert plan.top_coding == {"born": "1990-12-31"}
+    assert plan.bottom_coding == {"seen": "1990-12-31T05:30:00"}
+
+
 NAMES = st.text(min_size=1, max_size=6)
 
 

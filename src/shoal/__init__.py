@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from shoal.partitioning.run import partition, refine
     from shoal.plan import Plan
     from shoal.privacy.audit import verify
+    from shoal.release.finished import compare_releases
     from shoal.release.pipeline import anonymize_file
     from shoal.release.release import Release
     from shoal.release.run import anonymize
@@ -36,6 +37,7 @@ _HOME = {
     "ShoalError": "shoal.errors",
     "anonymize": "shoal.release.run",
     "anonymize_file": "shoal.release.pipeline",
+    "compare_releases": "shoal.release.finished",
     "information_loss": "shoal.measure.loss",
     "lower_bound": "shoal.measure.bounds",
     "methods": "shoal.partitioning.registry",
@@ -46,6 +48,8 @@ _HOME = {
     "verify_file": "shoal.release.verification",
 }
 _MODULES = ("datasets", "io", "measure", "risk")
+# Functions on arrays that draw a bar for whoever asks for one.
+_DRAWN = ("partition", "refine")
 
 __all__ = [
     "DisclosureError",
@@ -58,6 +62,7 @@ __all__ = [
     "__version__",
     "anonymize",
     "anonymize_file",
+    "compare_releases",
     "datasets",
     "information_loss",
     "io",
@@ -76,6 +81,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name in _HOME:
         value = getattr(import_module(_HOME[name]), name)
+        if name in _DRAWN:
+            value = import_module("shoal.progress").takes_true(value, __name__)
     elif name in _MODULES:
         value = import_module(f"shoal.{name}")
     else:

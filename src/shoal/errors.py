@@ -78,13 +78,18 @@ class Problems:
         except (DataError, OptionError) as error:
             self._found.append(error)
 
-    def refuse(self) -> None:
-        """Raise what was collected: one error as it is, several as one that lists them."""
+    def __bool__(self) -> bool:
+        return bool(self._found)
+
+    def error(self) -> ShoalError:
+        """Return what was collected: one error as it is, several as one that lists them."""
         found = list({str(error): error for error in self._found}.values())
-        if len(found) == 1:
-            raise found[0]
-        if found:
-            raise SeveralErrors(found)
+        return found[0] if len(found) == 1 else SeveralErrors(found)
+
+    def refuse(self) -> None:
+        """Raise what was collected, if there is anything."""
+        if self:
+            raise self.error()
 
 
 class UnknownMethodError(OptionError):

@@ -17,8 +17,8 @@ from shoal.measure.bounds import gap
 from shoal.measure.certificates import certificate
 from shoal.measure.loss import information_loss
 from shoal.partitioning import door
-from shoal.partitioning.run import generator_for, resolve, run
-from shoal.progress import Progress
+from shoal.partitioning.run import different_in, generator_for, resolve, run
+from shoal.progress import Progress, drawn
 
 
 class _DataTypeError(DataError, TypeError):
@@ -47,8 +47,9 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         Seed of methods that draw at random. For ``"auto"``, None is 0.
     n_jobs : int or None
         Threads (None: one; -1: all cores). The result does not depend on it, unless the clock ends a search.
-    progress : callable or None
-        Called now and then with the fraction done, from 0 to 1.
+    progress : callable, True or None
+        A callable is called now and then with the fraction done, from 0 to 1. True draws a bar in a notebook or on a
+        terminal.
     bound : "quick", "lp" or None, default "quick"
         How much effort to put into a lower bound on the loss; see :func:`shoal.lower_bound`. ``"lp"`` takes at most
         `time_limit` seconds (None: 60) and gives far better bounds for up to some thousands of records.
@@ -98,7 +99,7 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         time_limit: float | None = None,
         random_state: int | np.random.Generator | None = None,
         n_jobs: int | None = None,
-        progress: Progress | None = None,
+        progress: Progress | bool | None = None,
         bound: str | None = "quick",
     ) -> None:
         self.k = k
@@ -160,7 +161,6 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         k = door.group_size(self.k, len(given), caller)
         n_jobs = door.threads(self.n_jobs, caller)
         rng = generator_for(self.method, self.random_state, caller)
-        door.reporter(self.progress, caller)
         if not isinstance(self.standardize, bool | np.bool_):
             raise OptionError(f"The 'standardize' option of {caller} must be True or False. Got {self.standardize!r}.")
         if self.options is not None and not isinstance(self.options, dict):
@@ -174,8 +174,10 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         compared = standardized(data) if self.standardize else data
         door.check_magnitude(compared, f"The 'X' of {caller}")
         shape = (compared.shape[0], compared.shape[1])
-        procedure = resolve(self.method, self.options or {}, self.refine, self.time_limit, shape, k)
-        self.labels_ = run(compared, k, procedure, rng, n_jobs, self.progress)
+        different = different_in(compared, self.method)
+        procedure = resolve(self.method, self.options or {}, self.refine, self.time_limit, shape, k, different)
+        with drawn(self.progress, caller) as progress:
+            self.labels_ = run(compared, k, procedure, rng, n_jobs, progress)
         self.method_ = procedure.method.name
         self.cluster_centers_ = _exact_means(data, self.labels_)
         self.information_loss_ = information_loss(compared, self.labels_)

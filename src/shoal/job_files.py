@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal.errors import DataError, OptionError, near_names
+from shoal.fields import COMMAND_LINE
 from shoal.options.option import Option
 from shoal.options.table import PLAN, READING, WRITING
 from shoal.plan import OF_ONE_TYPE, SDCMICRO, Plan, yaml_of
@@ -40,6 +41,8 @@ def read_job(path: str | Path) -> tuple[Plan, dict[str, Any]]:
     for at, key in enumerate(content, 1):
         if key not in known:
             hint = near_names(key, known, "the keys are those of shoal.Plan, and those for files.")
+            if key in COMMAND_LINE:
+                hint = f"--{key} of the command line is {COMMAND_LINE[key]!r} in a job file."
             raise OptionError(f"The keys of a job file must be known. Got an unknown one, number {at}.", hint)
     files = {key: _text(key, content.pop(key)) for key in JOB_KEYS if key in content}
     for key in files:

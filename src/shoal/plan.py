@@ -8,28 +8,33 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, Literal, get_args
+from datetime import UTC, date, datetime
+from math import isfinite
+from typing import Any, Literal, Unpack, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator, model_validator
 
 from shoal.errors import OptionError, near_names
+from shoal.fields import COMMAND_LINE, MEANT, AllFields, F, shows_fields
 from shoal.frozen import frozen
 
 Kind = Literal["continuous", "integer", "ordinal", "nominal", "hierarchical", "boolean", "date", "datetime", "place"]
-Form = Literal["microaggregation", "local-recoding", "global-recoding", "strongly-safe"]
+Form = Literal["microaggregation", "local-recoding", "global-recoding", "full-domain", "strongly-safe"]
 Way = Literal["best", "repair", "growth", "merge", "k-first", "t-first", "mondrian"]
 Marker = str | int | float
 Names = tuple[str, ...]
 
 KINDS: tuple[str, ...] = get_args(Kind)
 FORMS: tuple[str, ...] = get_args(Form)
+# Forms that group records by cells, without a method.
+WITHOUT_METHOD = ("full-domain", "strongly-safe")
 # Cells that are not numbers.
 PERIODS = ("month", "year")
 CELLS = ("value", "*", *PERIODS)
 
 # Names of lists of columns, in place of entries of `types`.
 OF_ONE_TYPE = ("nominal", "ordinal", "continuous")
-# sdcMicro's names, and the fields that they set.
+# sdcMicro's names, and the fields that they set. Those of the command line are in shoal.fields.
 SDCMICRO = {
     "keyVars": "quasi_identifiers",
     "numVars": "quasi_identifiers",
@@ -50,7 +55,7 @@ class Plan(BaseModel):
     k : int
         Smallest number of records (of units, if `unit` is given) that share their published quasi-identifiers.
     quasi_identifiers : names or None
-        Columns that others may know about a person. None: every column without another role.
+        Columns that others may know about a person. None: every column without another role (see `rest`).
     sensitive_attributes, other : names
         Published unchanged. A column may be both a quasi-identifier and sensitive: it is published as a
         quasi-identifier.
@@ -76,6 +81,12 @@ class Plan(BaseModel):
         Allowed range for the share of matching people in the population, in any group, that are in the table.
     identifiers : names
         Dropped.
+    drop : names
+        Dropped, like identifiers: columns that are not to be published, whatever they hold.
+    rest : "qi", "other", "drop" or None
+        The role of every column that has no other: a quasi-identifier, published unchanged, or dropped. None: "qi" if
+        no quasi-identifiers are named. Otherwise such columns are published unchanged if the wanted k holds for the
+        quasi-identifiers together with them; if it does not, the release is refused.
     weight : name or None
         Sampling weights, used in means and losses but not in k. Published unchanged.
     unit : name or None
@@ -116,10 +127,20 @@ class Plan(BaseModel):
         Whether missing values are treated as values, are refused, or have their rows dropped.
     missing_values : values, or {name: values}
         Values of quasi-identifiers that stand for a missing value. Otherwise, only empty fields are missing.
+    top_coding, bottom_coding : {name: number or date}
+        Before anything else, values of a column above (below) this one are replaced by it. Dates are written as in
+        ``"1990-12-31"``. For quasi-identifiers, and for other columns that are published.
+    rounding : {name: step}
+        Before anything else, the numbers of a column are rounded to the nearest multiple of the step, halves upwards;
+        then come `top_coding` and `bottom_coding`.
     release : str
         "microaggregation" publishes typical values, "local-recoding" ranges and ancestors, "global-recoding" the same
-        without ever separating equal records, "strongly-safe" the cell of each record: cells do not depend on the data,
-        and records of cells with fewer than k records are removed.
+        without ever separating equal records, "full-domain" one level of the hierarchy of each column for all records,
+        "strongly-safe" the cell of each record: cells do not depend on the data, and records of cells with fewer than k
+        records are removed.
+    suppress : float
+        Largest share of the records, from 0 to below 1, that may be left out of the release: those whose removal lowers
+        the loss of the others most.
     cells : {name: cell}
         Cells of a strongly-safe release. For numbers, a width, with a cell beginning at 0; for dates, a width in days,
         "month" or "year"; for values with a hierarchy, a number of levels to go up. "value" publishes the value itself,
@@ -138,8 +159,8 @@ class Plan(BaseModel):
     time_limit : float or None
         Approximate number of seconds that the method "auto", "anytime" or "exact", or the refinement "anytime", may
         take. None: 10 for "auto", and 100 more per million rows; one minute for "anytime"; ten minutes for "exact".
-        Privacy models take additional time, which is not limited. A search that is stopped by the clock may give
-        different groups in another run.
+        Privacy models and units take their part of it, at least a fifth. A search that is stopped by the clock may
+        give different groups in another run.
     bound : "none", "quick" or "lp"
         How to compute a lower bound on the loss, which limits how far the loss is above the best possible. "quick" is
         rough, and is skipped for tables on which it would take longer than the method may; "lp" is much better for some
@@ -156,6 +177,8 @@ class Plan(BaseModel):
     sensitive_attributes: Names = ()
     identifiers: Names = ()
     other: Names = ()
+    drop: Names = ()
+    rest: Literal["qi", "other", "drop"] | None = None
     l: int | None = Field(None, ge=2)  # noqa: E741 - the usual name
     t: float | None = Field(None, ge=0, le=1)
     models: dict[str, Names] = {}
@@ -180,7 +203,11 @@ class Plan(BaseModel):
     coordinates: int = Field(128, ge=1)
     missing: Literal["value", "error", "drop"] = "value"
     missing_values: tuple[Marker, ...] | dict[str, tuple[Marker, ...]] = ()
+    top_coding: dict[str, int | float | str] = {}
+    bottom_coding: dict[str, int | float | str] = {}
+    rounding: dict[str, int | float] = {}
     release: Form = "microaggregation"
+    suppress: float = Field(0.0, ge=0, lt=1)
     cells: dict[str, int | float | str] = {}
     blocks: Literal["joint", "each"] | tuple[Names, ...] = "joint"
     small_strata: Literal["error", "merge"] = "error"
@@ -194,7 +221,8 @@ class Plan(BaseModel):
     shuffle: bool = False
 
     @field_validator(
-        "quasi_identifiers", "sensitive_attributes", "identifiers", "other", "stratum", "missing_values", mode="before"
+        *("quasi_identifiers", "sensitive_attributes", "identifiers", "other", "drop", "stratum", "missing_values"),
+        mode="before",
     )
     @classmethod
     def _one_or_many(cls, value: Any) -> Any:
@@ -210,12 +238,19 @@ class Plan(BaseModel):
         lists = {name: many if isinstance(many, list | tuple) else (many,) for name, many in value.items()}
         return {name: tuple(str(one) for one in many) for name, many in lists.items()}
 
-    @field_validator("presence")
+    @field_validator("presence", mode="before")
     @classmethod
-    def _rising(cls, value: tuple[float, float] | None) -> tuple[float, float] | None:
-        if value is not None and not 0 <= value[0] <= value[1] <= 1:
-            raise ValueError("must be two shares from 0 to 1, the lower one first")
-        return value
+    def _rising(cls, value: Any) -> Any:
+        """Return two shares; whatever else was given is refused in one way."""
+        if value is None:
+            return None
+        try:
+            low, high = (float(one) for one in value)
+            if isinstance(value, list | tuple) and 0 <= low <= high <= 1:
+                return low, high
+        except (TypeError, ValueError):
+            pass
+        raise ValueError("must be two shares from 0 to 1, the lower one first")
 
     @field_validator("levels", "missing_values", mode="before")
     @classmethod
@@ -257,6 +292,25 @@ class Plan(BaseModel):
                 raise ValueError(f"must be numbers above 0, or one of {', '.join(map(repr, words))}")
         return value
 
+    @field_validator("top_coding", "bottom_coding", mode="before")
+    @classmethod
+    def _limits(cls, value: Any) -> Any:
+        """Turn dates, as YAML and TOML have them, into texts; refuse what is neither a number nor a date."""
+        if not isinstance(value, dict):
+            return value
+        limits = {name: one.isoformat() if isinstance(one, date) else one for name, one in value.items()}
+        if not all(is_limit(one) for one in limits.values()):
+            raise ValueError("must be finite numbers, or dates such as '1990-12-31'")
+        return limits
+
+    @field_validator("rounding", mode="before")
+    @classmethod
+    def _steps(cls, value: Any) -> Any:
+        for step in value.values() if isinstance(value, dict) else ():
+            if isinstance(step, str) or not is_limit(step) or step <= 0:
+                raise ValueError("must be numbers above 0")
+        return value
+
     @field_validator("importance")
     @classmethod
     def _importance(cls, value: dict[str, float]) -> dict[str, float]:
@@ -268,7 +322,8 @@ class Plan(BaseModel):
     def _one_role_each(self) -> Plan:
         """Refuse columns with two roles, except quasi-identifiers that are also sensitive."""
         seen: dict[str, str] = {}
-        for role in ("quasi_identifiers", "identifiers", "other", "weight", "unit", "stratum", "sensitive_attributes"):
+        first = ("quasi_identifiers", "identifiers", "other", "drop", "weight", "unit", "stratum")
+        for role in (*first, "sensitive_attributes"):
             named = getattr(self, role) or ()
             for name in (named,) if isinstance(named, str) else named:
                 before = seen.get(name)
@@ -292,13 +347,40 @@ class Plan(BaseModel):
         """Refuse demands without a sensitive attribute, and a population without a demand on it or the reverse."""
         for model in ("l", "t"):
             if getattr(self, model) is not None and not self.demanded_of:
-                raise ValueError(f"{model} needs a sensitive attribute that is not a quasi-identifier")
+                got = "only some that are both" if self.sensitive_attributes else "none"
+                raise OptionError(
+                    f"The {model!r} of a plan must be about a sensitive attribute that is not a quasi-identifier. "
+                    f"Got {got}.",
+                    hint="name it with sensitive_attributes (--sensitive).",
+                )
         if self.enforcement is not None and not self.has_demands:
-            raise ValueError("enforcement needs l, t or models")
+            raise OptionError(
+                "The 'enforcement' of a plan must have something to enforce. Got none of l (--l), t (--t) and "
+                "models (--model)."
+            )
         counted = self.k_map is not None or self.presence is not None
         if counted != (self.population is not None):
-            raise ValueError("k_map and presence need a population, and a population needs one of them")
+            missing = "a population (--population)" if counted else "k_map (--k-map) or presence (--presence)"
+            given = "k_map" if self.k_map is not None else "presence" if counted else "population"
+            raise OptionError(f"The {given!r} of a plan must come with {missing}. Got none.")
         return self
+
+    @model_validator(mode="after")
+    def _bottom_below_top(self) -> Plan:
+        """Refuse a top that is not above the bottom of the same column, and a number beside a date."""
+        for name in self.top_coding.keys() & self.bottom_coding.keys():
+            low, high = self.bottom_coding[name], self.top_coding[name]
+            if isinstance(low, str) != isinstance(high, str):
+                raise ValueError(f"the top and the bottom of the column {name!r} must both be numbers or both be dates")
+            rising = moment_of(low) < moment_of(high) if isinstance(low, str) else low < float(high)
+            if not rising:
+                raise ValueError(f"the top of the column {name!r} must be above its bottom")
+        return self
+
+    @property
+    def coded(self) -> Names:
+        """Return the columns with top coding, bottom coding or rounding."""
+        return tuple(dict.fromkeys([*self.rounding, *self.top_coding, *self.bottom_coding]))
 
     @property
     def demanded_of(self) -> Names:
@@ -317,8 +399,8 @@ class Plan(BaseModel):
         return self.l is not None or self.t is not None or bool(self.models)
 
     @classmethod
-    def of(cls, **fields: Any) -> Plan:
-        """Return the plan with these fields, which may have sdcMicro's names.
+    def of(cls, **fields: Unpack[AllFields]) -> Plan:
+        """Return the plan with these fields, which may have sdcMicro's names or those of the command line.
 
         ``nominal=[..]``, ``ordinal=[..]`` and ``continuous=[..]`` list columns of these types.
 
@@ -327,7 +409,7 @@ class Plan(BaseModel):
         OptionError
             If a field is unknown or wrong.
         """
-        return cls._checked(fields, quoting=True)
+        return cls._checked(dict(fields), quoting=True)
 
     @classmethod
     def of_job(cls, fields: dict[str, Any]) -> Plan:
@@ -340,9 +422,10 @@ class Plan(BaseModel):
     @classmethod
     def _checked(cls, fields: dict[str, Any], *, quoting: bool) -> Plan:
         for name in fields:
-            if name not in (*cls.model_fields, *SDCMICRO, *OF_ONE_TYPE):
+            if name not in (*cls.model_fields, *COMMAND_LINE, *SDCMICRO, *OF_ONE_TYPE):
+                known = (MEANT[name],) if name in MEANT else (*cls.model_fields, *COMMAND_LINE, *OF_ONE_TYPE)
                 raise OptionError(
-                    f"A plan has no field {name!r}.", hint=near_names(name, cls.model_fields, "see shoal.Plan.")
+                    f"A plan has no field {name!r}.", hint=near_names(MEANT.get(name, name), known, "see shoal.Plan.")
                 )
         try:
             return cls.model_validate(with_our_names(fields))
@@ -365,6 +448,32 @@ class Plan(BaseModel):
         return yaml_of(self.job())
 
 
+def is_limit(value: Any) -> bool:
+    """Return whether a value is a finite number or the text of a date."""
+    if isinstance(value, str):
+        try:
+            moment_of(value)
+        except ValueError:
+            return False
+        return True
+    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+
+
+def moment_of(text: Any) -> datetime:
+    """Return the moment of a date in ISO format; without a time zone, it is in UTC."""
+    moment = datetime.fromisoformat(str(text))
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+
+
+def with_fields(function: F) -> F:
+    """Let help and completion show the fields of a plan in place of the ``**fields`` of a function."""
+    defaults = {name: field.default for name, field in Plan.model_fields.items()}
+    return shows_fields(function, defaults, OF_ONE_TYPE)
+
+
+with_fields(Plan.of.__func__)  # type: ignore[attr-defined]
+
+
 def yaml_of(values: Mapping[str, Any]) -> str:
     """Return plain values as YAML."""
     import yaml
@@ -382,8 +491,15 @@ def yaml_of(values: Mapping[str, Any]) -> str:
 
 
 def with_our_names(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields with sdcMicro's names replaced, and lists of columns of a type as types."""
-    renamed = {name: value for name, value in fields.items() if name not in SDCMICRO and name not in OF_ONE_TYPE}
+    """Return the fields under our names: not sdcMicro's or the command line's, and lists of columns as types."""
+    renamed = {n: value for n, value in fields.items() if n not in (*SDCMICRO, *COMMAND_LINE, *OF_ONE_TYPE)}
+    for name, ours in COMMAND_LINE.items():
+        if fields.get(name) is not None:
+            if renamed.get(ours) is not None:
+                raise OptionError(
+                    f"A plan must set {ours!r} once. Got {name!r} as well, the command line's name for it."
+                )
+            renamed[ours] = fields[name]
     for kind in OF_ONE_TYPE:
         types = renamed.get("types") or {}
         if not isinstance(types, dict):
@@ -415,6 +531,9 @@ def _listed(value: Any, name: str) -> list[Any]:
 def _message_and_hint(error: ValidationError, quoting: bool) -> tuple[str, str | None]:
     """Return a message and a hint for the first mistake, quoting what was given or not."""
     first = error.errors(include_url=False)[0]
+    ours = first.get("ctx", {}).get("error")
+    if isinstance(ours, OptionError):
+        return str(ours).removesuffix(f" Hint: {ours.hint}"), ours.hint
     place = [str(part) for part in first["loc"] if not (isinstance(part, str) and "[" in part)]
     field = place[0] if place else ""
     words = first["msg"].removeprefix("Value error, ")
@@ -426,5 +545,9 @@ def _message_and_hint(error: ValidationError, quoting: bool) -> tuple[str, str |
     got = first.get("input")
     got = f" Got {got!r}." if quoting and isinstance(got, str | int | float) else ""
     known = KINDS if field == "types" else FORMS if field == "release" else ()
-    hint = near_names(first.get("input"), known, f"one of {', '.join(known)}.") if known else None
+    hint = near_names(first.get("input"), known, "").strip() or None
+    if quoting and first["type"] == "dict_type" and isinstance(first.get("input"), str):
+        # COLUMN=VALUE, as the command line takes it.
+        column, sign, value = first["input"].partition("=")
+        hint = f"write {field}={{{column!r}: {value!r}}}." if sign else f"write {field}={{'COLUMN': {column!r}}}."
     return f"{named} {words}.{got}", hint

@@ -1,16 +1,31 @@
 """Progress: a callable receives the fraction done, from 0 to 1, from time to time.
 
-A search with a time limit reports a :class:`Standing`, a fraction that also carries its loss and its gap.
+A search with a time limit reports a :class:`Standing`, a fraction that also carries its loss and its gap. A bar is
+drawn only for those who ask for it, with ``progress=True``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
 from threading import RLock
+from typing import Any, NamedTuple
+
+from shoal.errors import OptionError
 
 Progress = Callable[[float], None]
 
 STEP = 0.005
+
+
+class Tried(NamedTuple):
+    """A partition that a search looked at before it began: how it was made, and its loss."""
+
+    how: str
+    loss: float
 
 
 class Standing(float):
@@ -24,23 +39,47 @@ class Standing(float):
         SSE / SST of the best partition so far.
     gap : float
         Upper limit on how far the loss is above the best possible, as a fraction of it; infinite if unknown.
+    tried : tuple of Tried
+        What the search started from, in the order in which it was made.
     """
 
     seconds: float
     loss: float
     gap: float
+    tried: tuple[Tried, ...]
 
-    def __new__(cls, fraction: float, seconds: float, loss: float, gap: float) -> Standing:
+    def __new__(
+        cls, fraction: float, seconds: float, loss: float, gap: float, tried: tuple[Tried, ...] = ()
+    ) -> Standing:
         """Return a fraction with the state of a search."""
         self = super().__new__(cls, fraction)
-        self.seconds, self.loss, self.gap = seconds, loss, gap
+        self.seconds, self.loss, self.gap, self.tried = seconds, loss, gap, tried
         return self
+
+
+class Listener:
+    """Passes progress on, and remembers what a search has tried.
+
+    Attributes
+    ----------
+    tried : tuple of Tried
+    """
+
+    def __init__(self, report: Progress) -> None:
+        self.report = report
+        self.tried: tuple[Tried, ...] = ()
+
+    def __call__(self, fraction: float) -> None:
+        """Report a fraction."""
+        if isinstance(fraction, Standing) and fraction.tried:
+            self.tried = fraction.tried
+        self.report(fraction)
 
 
 def moved(fraction: float, new: float) -> float:
     """Return the fraction `new` with the state that `fraction` carries, if any."""
     if isinstance(fraction, Standing):
-        return Standing(new, fraction.seconds, fraction.loss, fraction.gap)
+        return Standing(new, fraction.seconds, fraction.loss, fraction.gap, fraction.tried)
     return new
 
 
@@ -73,3 +112,118 @@ def throttled(callback: Progress | None) -> Progress:
 def part(report: Progress, start: float, end: float) -> Progress:
     """Return a reporter that maps 0 .. 1 to start .. end of `report`."""
     return lambda fraction: report(moved(fraction, start + (end - start) * float(fraction)))
+
+
+# --- bars ---
+
+
+@contextmanager
+def drawn(progress: Any, caller: str) -> Iterator[Progress | None]:
+    """Yield what to report to: `progress` itself or, if it is True, a bar that ends with the context.
+
+    A bar is drawn in a notebook, or on standard error if that is a terminal; anywhere else nothing is.
+
+    Parameters
+    ----------
+    progress : callable, bool or None
+    caller : str
+        Who takes it, for messages.
+    """
+    if progress is None or progress is False:
+        yield None
+    elif progress is True:
+        with _notebook_bar() if _in_a_notebook() else _terminal_bar() as report:
+            yield report
+    elif callable(progress):
+        yield progress
+    else:
+        raise OptionError(
+            f"The 'progress' option of {caller} must be None, True, or a callable that takes a number from 0 to 1. "
+            f"Got {type(progress).__name__}."
+        )
+
+
+def takes_true(function: Callable[..., Any], module: str) -> Callable[..., Any]:
+    """Return a function whose `progress` may also be True, as a name of another module."""
+
+    @wraps(function)
+    def run(*args: Any, progress: Any = None, **options: Any) -> Any:
+        with drawn(progress, function.__name__) as report:
+            return function(*args, progress=report, **options)
+
+    run.__module__ = module  # where pickle finds it
+    return run
+
+
+def _in_a_notebook() -> bool:
+    """Return whether this is the kernel of a notebook; IPython on a terminal has none."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return getattr(shell, "kernel", None) is not None
+
+
+def _standing(fraction: float) -> str:
+    return f"loss {100 * fraction.loss:.3g} %" if isinstance(fraction, Standing) else ""
+
+
+@contextmanager
+def _terminal_bar() -> Iterator[Progress | None]:
+    from rich import progress as rich
+    from rich.console import Console
+
+    console = Console(stderr=True, highlight=False)
+    if not console.is_terminal:
+        yield None
+        return
+    columns = (
+        *(rich.BarColumn(30), rich.TextColumn("{task.percentage:>3.0f} %")),
+        *(rich.TimeElapsedColumn(), rich.TextColumn("{task.fields[standing]}", style="dim")),
+    )
+    # Prints go above the bar if they go to a terminal; those to a file must not be redirected.
+    both = sys.stdout is not None and sys.stdout.isatty()
+    with rich.Progress(*columns, console=console, redirect_stdout=both) as bar:
+        task = bar.add_task("", total=1.0, standing="")
+        yield lambda fraction: bar.update(task, completed=float(fraction), standing=_standing(fraction))
+        bar.update(task, completed=1.0)
+
+
+class NotebookBar:
+    """A bar as notebooks show it: HTML, or a line of text where there is none."""
+
+    def __init__(self) -> None:
+        self.fraction: float = 0.0
+        self.end = ""
+        self._start = time.perf_counter()
+
+    def __repr__(self) -> str:
+        seconds = f"{time.perf_counter() - self._start:.0f} s"
+        known = (f"{100 * self.fraction:.0f} %", self.end or "", seconds, _standing(self.fraction))
+        return ", ".join(filter(None, known))
+
+    def _repr_html_(self) -> str:
+        """Return the bar; it is one of the browser, which follows its colours and its screen reader."""
+        return (
+            f'<progress max="1" value="{float(self.fraction):.3f}" aria-label="progress" '
+            f'style="width: 18em; vertical-align: middle"></progress> '
+            f'<span style="font-variant-numeric: tabular-nums">{self!r}</span>'
+        )
+
+
+@contextmanager
+def _notebook_bar() -> Iterator[Progress]:
+    from IPython.display import display
+
+    bar = NotebookBar()
+    handle = display(bar, display_id=True)
+
+    def report(fraction: float) -> None:
+        bar.fraction = fraction
+        handle.update(bar)
+
+    try:
+        yield report
+    except BaseException:  # Ctrl-C too: a bar that looks alive would mislead
+        bar.end = "stopped"
+        handle.update(bar)
+        raise
+    bar.fraction, bar.end = moved(bar.fraction, 1.0), "done"
+    handle.update(bar)

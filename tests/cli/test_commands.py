@@ -33,7 +33,7 @@ def test_a_release_is_verified_with_the_certificate_beside_it(released, run):
     facts = json.loads(run("verify", "out.csv", "--certificate", "m.json", "--json").stdout)
     assert facts["holds"] is True
     assert facts["k"]["held"] >= 4
-    assert len(facts["checks"]) == 2
+    assert [check["what"] for check in facts["checks"]] == ["SHA-256", "k = 4", "k = 1 for all columns together"]
 
 
 def test_a_file_that_was_changed_is_refused(released, run):
@@ -91,6 +91,9 @@ def test_all_methods_are_listed(run):
     assert [one["name"] for one in facts["methods"]] == [method.name for method in shoal.methods()]
     assert all(method.name in said for method in (*shoal.methods(), *shoal.refinements()))
     assert all(one["cost"] and one["summary"] for one in facts["methods"])
+    readings = {one["name"]: one["reading"] for one in (*facts["methods"], *facts["refinements"])}
+    assert readings == {one.name: one.reading for one in (*shoal.methods(), *shoal.refinements())}
+    assert any(readings.values())
     said = run("methods", "ona*-gamma").stdout
     assert "--option gamma=" in said
     assert "did you mean" in flat(run("methods", "ona**", code=2))
@@ -188,6 +191,37 @@ def test_the_demo_shows_a_group_and_leaves_what_it_says(people, run):
     assert "must not overwrite files" in flat(run("demo", code=2))
     run("verify", "shoal-demo/release.csv", "-q")
     run("demo", "--force", "-q")
+
+
+def test_the_demo_writes_a_table_to_try_things_on(people, run):
+    (people / "people.csv").unlink()
+    said = run("demo", "--write", "people.csv").stdout
+    assert "people.csv: 300 people of an invented health survey, 7 columns" in said
+    lines = (people / "people.csv").read_text().splitlines()
+    assert lines[0] == "person_id,region,birth_date,sex,education,income,diagnosis"
+    assert len(lines) == 301
+    assert sorted(path.name for path in people.iterdir()) == ["people.csv"]
+    # What it proposes works.
+    proposed = " ".join(said.split()).partition("Release it with shoal ")[2].split()
+    run(*proposed, "-q")
+    run("verify", "release.csv", "-q")
+
+
+def test_the_demo_overwrites_no_table_unless_it_must(people, run):
+    before = (people / "people.csv").read_bytes()
+    assert "must not be there yet" in flat(run("demo", "--write", "people.csv", code=2))
+    assert (people / "people.csv").read_bytes() == before
+    run("demo", "--write", "people.csv", "--rows", 20, "--force", "-q")
+    assert len((people / "people.csv").read_text().splitlines()) == 21
+
+
+def test_the_demo_writes_other_formats_and_a_table_or_a_folder(people, run):
+    run("demo", "--write", "people.parquet", "--rows", 30)
+    assert shoal.io.read(people / "people.parquet").table.num_rows == 30
+    assert "one file (--write) or a folder (--out)" in flat(run("demo", "--write", "a.csv", "--out", "b", code=2))
+    assert not (people / "a.csv").exists()
+    assert not (people / "b").exists()
+    assert "The option --rows must be at least 1. Got 0." in flat(run("demo", "--write", "a.csv", "--rows", 0, code=2))
 
 
 # --- help ---

@@ -92,8 +92,8 @@ def test_what_holds_is_told_if_nothing_is_asked(released, run):
         (("--model", "illness"), "--model must be COLUMN=.. with a model"),
         (("--model", "illness=t-closeness"), "must have t"),
         (("--t", 2), "must be at most 1"),
-        (("--k-map", 3), "need a population"),
-        (("--enforce", "growth"), "enforcement needs l, t or models"),
+        (("--k-map", 3), "The option --k-map must come with a --population. Got none."),
+        (("--enforce", "growth"), "Got none of --l, --t and --model."),
         (("--presence", "1,0", "--population", "people.csv"), "the lower one first"),
     ],
 )

@@ -28,6 +28,10 @@ from shoal.cli.words import in_words_of_the_command_line
         ("must be named (name_of_table, --to-table). Got none.", "must be named (--to-table). Got none."),
         ("a line or pass header=False, which; pass header=True.", "a line or pass --no-header, which; pass --header."),
         ("or pass quote='' if the file", "or pass --quote none if the file"),
+        ("name it with sensitive_attributes (--sensitive).", "name it with --sensitive."),
+        ("Got none of l (--l), t (--t) and models (--model).", "Got none of --l, --t and --model."),
+        ("The table of anonymize must have rows.", "The table must have rows."),
+        ("rest='other' says it for all; drop=[..] leaves", "--rest other says it for all; --drop leaves"),
         ("The column 'missing' has 3 other values.", "The column 'missing' has 3 other values."),
     ],
 )

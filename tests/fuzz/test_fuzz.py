@@ -7,10 +7,13 @@ import math
 import time
 from collections import Counter
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
+from random import Random
 
+import pandas as pd
 import pytest
-from fuzz.case import Case, Column
+from fuzz.case import Case, Column, frame_of
 from fuzz.counts import Counts
 from fuzz.plans import random_case
 from fuzz.running import Outcome, run
@@ -18,7 +21,7 @@ from fuzz.shrinking import shrunk, signature
 from fuzz.workers import Budget, Run, examined
 
 import shoal
-from fuzz import cells, checks, files, losses, models, people, trees
+from fuzz import cells, checks, files, losses, models, notations, people, published, recoding, sensitive, trees
 
 SLICE = range(7_000, 7_300)
 MARKER = "ZQXabcdef"
@@ -106,6 +109,40 @@ def test_a_table_that_was_tampered_with_is_found(released, columns, words):
     assert any(found.startswith(words) for found in tampered(released, **columns))
 
 
+def recoded(**plan):
+    case = people_case(**plan)
+    for field in ("method", "l"):
+        case.plan.pop(field)
+    outcome = run(case, Path())
+    assert outcome.kind == "released"
+    assert checks.check(case, outcome) == []
+    return case, outcome
+
+
+def test_a_table_of_which_too_much_was_left_out_is_found():
+    case, outcome = recoded(suppress=0.2)
+    few = {name: values[:3] for name, values in outcome.table.items()}
+    assert "suppress: 3 of 6 records left out" in checks.check(case, replace(outcome, table=few))
+
+
+@pytest.mark.parametrize("town", [["a", "a", "a", "*", "*", "*"], ["b", "b", "b", "c", "c", "c"], [None] * 6])
+def test_a_column_on_several_levels_is_found(town):
+    case, outcome = recoded(release="full-domain", hierarchies={"town": {"w": ["a", "b"], "e": ["c", "d"]}})
+    assert outcome.table["town"] == ["w", "w", "w", "e", "e", "e"]
+    changed = checks.check(case, replace(outcome, table={**outcome.table, "town": town}))
+    assert any(found.startswith("levels: hierarchical (word)") for found in changed)
+
+
+def test_values_that_were_not_coded_are_found():
+    case, outcome = recoded(top_coding={"age": 60}, method="mdav")
+    assert max(outcome.table["age"]) == 60
+    changed = checks.check(case, replace(outcome, table={**outcome.table, "age": [21, 21, 21, 62, 62, 62]}))
+    assert any(found.startswith("published: ") for found in changed)
+    assert recoding.coded(case).column("age").values == [20, 21, 22, 60, 60, 60]
+    case.plan |= {"rounding": {"age": 5}, "bottom_coding": {"age": 21}}
+    assert recoding.coded(case).column("age").values == [21, 21, 21, 60, 60, 60]
+
+
 @pytest.mark.parametrize("where", [*checks.SILENT, *checks.DOCUMENTS])
 def test_markers_are_found_in_every_text(released, where):
     case, outcome = released
@@ -143,6 +180,16 @@ def test_other_errors_warnings_and_words_are_found(released):
     ):
         assert checks.check(case, Outcome("refused", texts={"error": words}))[0].startswith("shape of error")
     assert checks.check(case, Outcome("refused", texts={"error": "k must be 2. Got 1. Hint: use 2."})) == []
+    several = "2 problems must be solved before the table can be released:"
+    for words in (
+        f"{several}\n1. A step must be above 0. Got 0.1.\n2. It must have a value. Got none.",
+        f"{several}\n1. It must have a value. Got none.\n2. k counts units: there must be 3. Got 1.",
+        f"{several} 1. It must have a value. Got none. 2. Another must as well. Hint: both do.",
+        f"{several} 1. It must have a value. Got none. 2. It may be at most 1. Hint: demand less.",
+    ):
+        assert checks.check(case, Outcome("refused", texts={"error": words})) == []
+    wrong = f"{several}\n1. A step must be above 0. Got 0.1.\n2. No full stop"
+    assert checks.check(case, Outcome("refused", texts={"error": wrong}))[0].startswith("shape of error")
 
 
 def test_a_wrong_loss_and_a_wrong_k_are_found(released):
@@ -157,7 +204,25 @@ def test_a_wrong_loss_and_a_wrong_k_are_found(released):
 
     wrong = replace(outcome, release=Wrong(loss=0.5 * outcome.release.loss))
     assert checks.check(case, wrong)[0].startswith("loss: ")
-    assert checks.check(case, replace(outcome, certificate={"k": {"held": 4}})) == ["claim of k: 4, counted 3"]
+    said = {"held": 4, "held_for_all": 1, "unique": 6}
+    assert checks.check(case, replace(outcome, certificate={"k": said})) == ["claim of k: 4, counted 3"]
+    said |= {"held": 3, "unique": 5}
+    (found,) = checks.check(case, replace(outcome, certificate={"k": said}))
+    assert found == "claim of k of all columns: 1 with 5 unique, counted 1 with 6"
+
+
+def test_columns_without_a_role_are_counted_and_hidden():
+    case = people_case()
+    outcome = run(case, Path())
+    del case.plan["sensitive_attributes"], case.plan["l"]  # as if nobody had said what 'ill' is
+    assert checks.check(case, outcome) == ["k: 2 rows are alike with what has no role, not 3"]
+    assert checks.check(replace(case, plan={**case.plan, "rest": "other"}), outcome) == []
+    found = checks.check(replace(case, plan={**case.plan, "rest": "drop"}), outcome)
+    assert found == ["columns: not those that are to be published"]
+    refused = Outcome("refused", texts={"error": "Columns without a role must not single records out. Got 'ill'."})
+    assert checks.check(case, refused) == []
+    (found,) = checks.check(people_case(), refused)
+    assert found.startswith("refused for want of a role")
 
 
 # --- plain definitions, by hand ---
@@ -194,6 +259,14 @@ def test_models_by_hand(text, short):
     assert found == (None if short is None else f"{short:.9g}")
 
 
+def test_distances_of_dates_are_in_days():
+    column = Column("born", "date32", ["2000-01-01", "2000-01-02", "2000-01-11"], None, "date")
+    case = Case(0, [column], {}, {"frame": "arrow"})
+    grounds = sensitive.grounds_of(case, "born", {models.read_as(value) for value in files.plain(column)})
+    assert list(grounds["numeric"].places.values()) == [0, 0.1, 1]
+    assert list(grounds["auto"].places.values()) == [0, 0.5, 1]
+
+
 def test_distances_in_a_tree_by_hand():
     paths = {"x": ["A", "*"], "y": ["A", "*"], "z": ["B", "*"], "A": ["*"], "B": ["*"], "*": []}
     far = models.distance(Counter({"x": 1}), Counter({"x": 1, "y": 1, "z": 2}), models.tree(paths))
@@ -206,7 +279,7 @@ def test_distances_in_a_tree_by_hand():
         (["flu", "Flu", " flu", "fl\u200bu", "flu\u00a0"], "flu"),
         (["\u00e9", "e\u0301", "\u00c9"], "\u00e9"),
         (["1", "01", "1.0", 1, 1.0, " 1"], 1),
-        (["", " ", None, float("nan"), "\u200b"], None),
+        (["", " ", None, float("nan"), "\u200b", pd.NaT], None),
     ],
 )
 def test_values_that_a_person_reads_as_one(values, read):
@@ -259,6 +332,103 @@ def test_half_of_a_group_may_have_a_value_where_it_publishes_none():
     assert people.falls_short(case, {"age": "integer"}, [(None,)] * 4, ["age"]) is None
     case.plan["k_map"] = 6
     assert people.falls_short(case, {"age": "integer"}, [(None,)] * 4, ["age"]) == "k-map: 5 people match"
+
+
+@pytest.mark.parametrize("name", notations.ALL)
+def test_notations_are_read_as_they_are_written(name):
+    how, random = notations.ALL[name], Random(1)
+    values = [how.one(random) for _ in range(50)]
+    assert all(notations.is_written(name, value) for value in values)
+    low, high = sorted(values, key=how.read)[0], sorted(values, key=how.read)[-1]
+    assert notations.ends_of(f"[{low}, {high}]") == [str(low), str(high)]
+    assert how.read(low) < how.read(high)
+    assert not notations.is_written(name, "1.2345678")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "number"),
+    [
+        ("1,234.50", "-1,234.50", Fraction(-2469, 2)),
+        ("€1,234.50", "-€1,234.50", Fraction(-2469, 2)),
+        ("12.50 €", "12.50 €", Fraction(25, 2)),
+        ("1.5e+03", "1.50e+03", 1500),
+        ("28 Mar 1986", "02 Jan 1970", 1),
+        ("28/03/86", "02/01/70", 1),
+        ("number 19860328", 19700103, 2),
+        ("10:30 PM", "1970-01-01 12:01 AM", 60 * 10**6),
+        ("offsets", "1970-01-01 00:00:00-05:30", 5.5 * 3600 * 10**6),
+        ("one offset", "1970-01-01 00:00:01+05:45", 10**6),
+    ],
+)
+def test_notations_by_hand(name, text, number):
+    assert notations.ALL[name].read(text) == number
+
+
+def check_of(column, kind, how, value, **plan):
+    case = Case(0, [column], plan, {"frame": "arrow"})
+    return published.check(case, column, kind, how, [list(range(len(column.values)))], [value])
+
+
+def test_values_must_be_published_in_the_notation_of_their_column():
+    column = Column("x", "string", ["€1.00", "€1.50"], None, "written", "€1,234.50")
+    assert check_of(column, "continuous", "mean", "€1.25") is None
+    assert check_of(column, "continuous", "interval", "[€1.00, €1.50]") is None
+    assert "not written as" in check_of(column, "continuous", "mean", "1.25")
+    assert "off by" in check_of(column, "continuous", "mean", "€1.30")
+    assert "too wide" in check_of(column, "continuous", "interval", "[€0.50, €1.50]")
+
+
+@pytest.mark.parametrize(
+    ("type", "values", "kind", "step", "good", "wrong"),
+    [
+        ("int64", [-3, 10], "integer", 5, "[-5, 15)", "[-5, 10)"),
+        ("float64", [0.3, 0.39], "continuous", 0.1, "[0.3, 0.4)", "[0.2, 0.4)"),
+        (
+            "date32",
+            ["2024-02-29", "2024-12-31"],
+            "date",
+            "month",
+            "[2024-02-01, 2025-01-01)",
+            "[2024-02-29, 2025-01-01)",
+        ),
+        ("date32", ["2024-02-29"], "date", "year", "[2024-01-01, 2025-01-01)", "[2024-01-01, 2024-12-31]"),
+        ("timestamp[s]", [-1], "datetime", 1, "[1969-12-31 00:00:00, 1970-01-01 00:00:00)", "[1970-01-01, 1970-01-02)"),
+    ],
+)
+def test_intervals_that_end_at_steps_by_hand(type, values, kind, step, good, wrong):
+    column = Column("x", type, values, None, "integer")
+    assert check_of(column, kind, "interval", good, outward={"x": step}) is None
+    assert check_of(column, kind, "interval", wrong, outward={"x": step}) is not None
+    case = Case(0, [column], {"k_map": 1}, {"frame": "arrow"}, [column])
+    assert people.falls_short(case, {"x": kind}, [(good,)] * len(values), ["x"]) is None
+
+
+def test_few_whole_numbers_must_publish_their_median():
+    case = people_case()
+    case.column("age").values = [20, 20, 20, 60, 60, 60]
+    outcome = run(case, Path())
+    assert checks.check(case, outcome) == []
+    (age, _) = outcome.release.attributes
+    assert (age.representative, published.is_wrong_for_few(case, age)) == ("median", False)
+    assert published.is_wrong_for_few(case, replace(age, representative="mean"))
+    case.plan["continuous"] = ["age"]
+    assert case.types == {"age": "continuous"}
+    assert not published.is_wrong_for_few(case, age)
+
+
+def test_moments_lie_in_the_microsecond_that_is_written():
+    column = Column("at", "timestamp[ns]", [-1, -1999], None, "moment")
+    case = Case(0, [column], {"k_map": 2}, {"frame": "arrow"}, [column])
+    good, short = "[1969-12-31 23:59:59.999998, 1969-12-31 23:59:59.999999]", "1969-12-31 23:59:59.999999"
+    assert published.check(case, column, "datetime", "interval", [[0, 1]], [good]) is None
+    assert "does not contain" in published.check(case, column, "datetime", "interval", [[0, 1]], [short])
+    assert people.falls_short(case, {"at": "datetime"}, [(good,)] * 2, ["at"]) is None
+    assert people.falls_short(case, {"at": "datetime"}, [(short,)] * 2, ["at"]) == "k-map: 1 people match"
+
+
+def test_views_of_arrow_in_pandas_are_read():
+    frame = frame_of([Column("a", "string_view", ["x", None], None, "word")], {"frame": "pandas", "arrow_types": True})
+    assert files.frame_values(frame) == {"a": ["x", None]}
 
 
 def test_cells_by_hand():
@@ -377,3 +547,22 @@ def test_a_hang_is_a_finding(tmp_path):
     (path,) = tmp_path.iterdir()
     assert json.loads(path.read_text())["findings"] == ["hang: more than 120 seconds"]
     assert Case.from_json(path.read_text()).to_json() == random_case(7_000).to_json()
+
+
+@pytest.mark.parametrize(
+    ("text", "short"),
+    [
+        ("distinct-diversity l=2", None),
+        ("distinct-diversity l=3", "2"),  # three values, but those of two units
+        ("alpha alpha=0.8", "0.833333333"),
+        ("alpha alpha=0.85", None),
+        ("k-anonymity k=3", "2"),
+        ("t-closeness t=0.3 ground=equal", "0.416666667"),
+    ],
+)
+def test_models_of_units_by_hand(text, short):
+    group = [("bob", "a"), ("bob", "b"), ("bob", "b"), ("eve", "b")]
+    whole = [*group, ("ada", "a"), ("joe", "a")]
+    grounds = {"auto": LINE, "equal": models.Ground()}
+    rows = [*group[:2], ("bob", "c"), ("eve", "a")] if "distinct" in text else group
+    assert models.falls_short_in_units(text, [rows], whole, grounds) == short

@@ -281,7 +281,7 @@ def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path):
         ("t.xyz", "the suffixes are .csv, .tsv"),
         ("t", "known suffix"),
         ("https://example.org/t.csv", "download the file first"),
-        ("t.parquet.gz", "CSV only"),
+        ("t.parquet.gz", "CSV and JSON lines only"),
         ("", "an empty text"),
         ("sqlite://t.db", "three slashes"),
         (7, "type int"),

@@ -36,6 +36,28 @@ def test_measures_are_those_of_the_models(case):
     assert not desk.below.any()
 
 
+@given(attributes(), st.integers(1, 30))
+@settings(max_examples=100)
+def test_units_are_counted_as_the_models_count_them(case, most):
+    sensitive, labels, rng = case
+    units = np.unique(rng.integers(0, most, len(labels)), return_inverse=True)[1]
+    demands = [Demand(model(spec), sensitive._replace(units=units)) for spec in SPECS]
+    rules = rules_of(demands)
+    order, sizes = np.argsort(labels, kind="stable"), np.bincount(labels)
+    found = np.empty((len(demands), len(sizes)))
+    desk = kernels.desk(rules, len(labels))
+    kernels.measure_groups(rules, order, np.concatenate(([0], np.cumsum(sizes))), desk, found)
+    for own, spectrum, demand in zip(found, spectra(labels, demands), demands, strict=True):
+        theirs = demand.model.measure(spectrum)
+        if demand.model.name in ("distinct-diversity", "p-sensitive"):  # the kernel may find less, never more
+            assert (own <= theirs).all()
+            assert (2 * own >= theirs).all()
+        else:
+            np.testing.assert_allclose(own, theirs, rtol=1e-8, atol=1e-9, err_msg=str(demand.model))
+    assert not desk.below.any()
+    assert not desk.seen.any()
+
+
 @numba.njit
 def change_and_check(rules, members, size, gone, came, room, values, sums, trial):
     """Whether a change is allowed, by the quick way and from scratch."""

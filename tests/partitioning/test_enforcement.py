@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from invariants import check_partition, same_groups
 from privacy.demand_strategies import SPECS, demanding_tables, error
 from shoal.errors import DataError, OptionError
-from shoal.partitioning import rule_growth
+from shoal.partitioning import enforcement, rule_growth
 from shoal.partitioning.enforcement import WAYS, enforce
 from shoal.partitioning.repair import repair
 from shoal.partitioning.rule_search import search
-from shoal.privacy.demands import Demand, offending
+from shoal.privacy.demands import Demand, in_units, offending
 from shoal.privacy.models import model
-from shoal.release.groups.rules import requirements_of, rules_of
+from shoal.release.groups.rules import of_units, requirements_of, rules_of
 from shoal.tables.sensitive import Line, Sensitive, ranks
 
 CLOSENESS = tuple(spec for spec in SPECS if spec.startswith("t-closeness"))
@@ -139,19 +139,69 @@ def test_very_large_groups_stay_as_they_are(monkeypatch):
     assert error(X, found) < error(X, labels)
 
 
-def test_units_leave_repair_and_cuts_only():
+def fewest_units(units, labels):
+    return min(len(set(units[labels == g].tolist())) for g in range(labels.max() + 1))
+
+
+def test_units_are_searched_as_models_are():
     rng = seeded(5)
     X, units = rng.normal(size=(60, 2)), np.arange(60) // 3
+    disease = Sensitive("disease", rng.integers(0, 3, 60), 3)
+    demands = in_units([Demand(model("entropy-diversity l=2"), disease)], units)
+    required = requirements_of(X, 3, [*demands, of_units(units, 3)])
+    assert required.rules is not None
+    start = repair(X, np.arange(60) // 3, 3, required)
+    for way in ("best", "repair", "growth"):
+        found = enforce(X, 3, required, way=way, labels=start, rng=seeded())
+        assert fewest_units(units, found) >= 3
+        assert not offending(found, demands).any()
+        assert error(X, found) < error(X, start)
 
-    def short(rows, labels):
-        return np.array([len(set(units[rows[labels == g]].tolist())) < 3 for g in range(labels.max() + 1)])
 
-    demands = [Demand(model("distinct-diversity l=2"), Sensitive("disease", rng.integers(0, 3, 60), 3))]
-    required = requirements_of(X, 3, demands, also=short)
-    assert required.rules is None
-    found = enforce(X, 3, required, rng=seeded())
-    assert not short(np.arange(60), found).any()
-    assert not offending(found, demands).any()
+def test_every_way_without_time_satisfies_everything():
+    rng = seeded(6)
+    X, k = rng.normal(size=(90, 2)), 3
+    for spec, ground in (("t-closeness t=0.3", Line(ranks(5))), ("entropy-diversity l=2", None)):
+        demands = [Demand(model(spec), Sensitive("disease", np.arange(90) % 5, 5, ground))]
+        required = requirements_of(X, k, demands)
+        for way, one in WAYS.items():
+            if one.fits(required.rules):
+                found = enforce(X, k, required, way=way, rng=seeded(), time_limit=0.0)
+                check_partition(found, len(X), k)
+                assert not offending(found, demands).any(), way
+
+
+def test_kicks_may_raise_the_error_for_a_while():
+    """A search that only ever gains ends in the next local optimum, however long it goes on."""
+    rng = seeded(7)
+    X = rng.normal(size=(400, 6))
+    demands = [Demand(model("distinct-diversity l=3"), Sensitive("disease", rng.integers(0, 4, 400), 4))]
+    required = requirements_of(X, 3, demands)
+    start = repair(X, np.arange(400) // 4, 3, required)
+    errors = {heat: [] for heat in (0.0, 0.2)}
+    for heat, seed in ((heat, seed) for heat in errors for seed in range(2)):
+        found = search(X, 3, start, required.rules, rng=seeded(seed), heat=heat)
+        assert not offending(found, demands).any()
+        errors[heat].append(error(X, found))
+    assert sum(errors[0.2]) < sum(errors[0.0])
+
+
+def test_each_of_the_best_starts_is_searched(monkeypatch):
+    rng = seeded(8)
+    X = rng.normal(size=(60, 2))
+    demands = [Demand(model("distinct-diversity l=2"), Sensitive("disease", np.arange(60) % 3, 3))]
+    searched = []
+
+    def counted(X, k, start, rules, *, kicks, **options):
+        searched.append((kicks, error(X, start)))
+        return search(X, k, start, rules, kicks=kicks, **options)
+
+    monkeypatch.setattr(enforcement, "_search", counted)
+    found = enforce(X, 3, requirements_of(X, 3, demands), rng=seeded())
+    starts = [before for kicks, before in searched if kicks]
+    assert len(starts) == 3
+    assert starts == sorted(starts)
+    assert error(X, found) <= starts[0]
 
 
 def test_ways_are_refused_that_do_not_exist_or_do_not_suit():

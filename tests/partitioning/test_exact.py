@@ -84,6 +84,13 @@ def test_equal_records_cost_nothing():
     assert squared_error(np.ones((12, 3)), exact(np.ones((12, 3)), 2)) == 0
 
 
+def test_many_equal_records_cost_nothing_and_need_no_proof():
+    """Means of equal records are rounded, so that their error is not exactly 0."""
+    points = np.random.default_rng(0).normal(size=(4, 3)) / 3
+    X = np.repeat(points, [6, 7, 13, 9], axis=0)
+    assert len(np.unique(exact(X, 5, time_limit=0.5))) >= 4
+
+
 def test_what_cannot_be_proven_is_refused_with_the_bound():
     X = points("normal", 120, 3, 0)
     with pytest.raises(

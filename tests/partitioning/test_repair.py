@@ -1,5 +1,7 @@
 """Repair and cuts against plain loops, and what every repaired partition must be."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,6 +10,7 @@ from hypothesis import strategies as st
 from invariants import check_partition, same_groups
 from privacy.demand_strategies import SPECS, demanding_tables, error
 from shoal.errors import DataError
+from shoal.partitioning import cutting
 from shoal.partitioning.cutting import median_cuts, recut
 from shoal.partitioning.merging import AGAIN
 from shoal.partitioning.repair import repair
@@ -15,13 +18,14 @@ from shoal.privacy.classes import by_first_row
 from shoal.privacy.demands import Demand, offending
 from shoal.privacy.diversity import DistinctDiversity
 from shoal.privacy.model import SensitiveModel
+from shoal.privacy.models import model
 from shoal.privacy.tally import GAP
-from shoal.release.groups.rules import requirements_of
+from shoal.release.groups.rules import of_units, requirements_of
 from shoal.tables.sensitive import Sensitive
 
 
-def repaired(X, labels, k, demands, *, rows=None, also=None, resplit=True):
-    return repair(X, labels, k, requirements_of(X, k, demands, rows=rows, also=also), resplit=resplit)
+def repaired(X, labels, k, demands, *, rows=None, resplit=True):
+    return repair(X, labels, k, requirements_of(X, k, demands, rows=rows), resplit=resplit)
 
 
 @given(demanding_tables(), st.booleans())
@@ -160,17 +164,12 @@ def test_median_cuts_without_a_demand_are_plain_ones():
     assert same_groups(found, np.arange(64) // 4)
 
 
-def test_more_that_groups_may_fall_short_of():
-    """Units: every group must have two of them, whoever cuts or merges."""
+def test_units_are_kept_by_cuts_and_mergers():
     rng = np.random.default_rng(1)
     X, units = rng.normal(size=(80, 2)), np.arange(80) // 4
-
-    def short(rows, labels):
-        return np.array([len(set(units[rows[labels == g]].tolist())) < 3 for g in range(labels.max() + 1)])
-
     demand = Demand(DistinctDiversity(2), Sensitive("disease", np.arange(80) % 3, 3))
-    found = repaired(X, np.arange(80) // 4, 4, [demand], also=short)
-    assert not short(np.arange(80), found).any()
+    found = repaired(X, np.arange(80) // 4, 4, [demand, of_units(units, 3)])
+    assert min(len(set(units[found == g].tolist())) for g in range(found.max() + 1)) == 3
     assert found.max() > 3
 
 
@@ -211,3 +210,62 @@ def test_a_model_that_looks_around_is_measured_as_a_whole():
     assert isinstance(demand.model, SensitiveModel)
     assert all(seen)
     assert not offending(found, [demand], X=X).any()
+
+
+def test_coordinates_are_not_copied_for_models_that_do_not_look_at_them():
+    """Cuts are tried on millions of records at once: copying all their coordinates took gigabytes."""
+
+    class Watched(np.ndarray):
+        def __getitem__(self, at):
+            raise AssertionError("coordinates were looked up")
+
+    X = np.random.default_rng(0).normal(size=(20, 3)).view(Watched)
+    demands = [Demand(DistinctDiversity(2), Sensitive("disease", np.arange(20) % 3, 3))]
+    assert not requirements_of(X, 2, demands).falls_short(np.arange(20), np.arange(20) // 4).any()
+
+
+def test_cuts_are_the_same_however_few_coordinates_are_copied_at_once(monkeypatch):
+    rng = np.random.default_rng(3)
+    X, labels = rng.normal(size=(90, 7)), np.arange(90) // 30
+    required = requirements_of(X, 3, [Demand(DistinctDiversity(2), Sensitive("disease", rng.integers(0, 3, 90), 3))])
+    whole = recut(X, labels, 3, required.falls_short)
+    monkeypatch.setattr(cutting, "COPIED", 1)
+    assert same_groups(recut(X, labels, 3, required.falls_short), whole)
+
+
+def test_a_repair_without_time_still_satisfies_everything():
+    rng = np.random.default_rng(4)
+    X, codes = rng.normal(size=(200, 2)), rng.integers(0, 4, 200)
+    demands = [Demand(DistinctDiversity(4), Sensitive("disease", codes, 4))]
+    required = requirements_of(X, 3, demands)
+    hurried = repair(X, np.arange(200) // 4, 3, required, until=0.0, cut_until=0.0)
+    assert not offending(hurried, demands).any()
+    assert hurried.max() < repair(X, np.arange(200) // 4, 3, required).max()
+
+
+def in_two(n, k):
+    """All cuts of n records in two sides of at least k, by trying all subsets that contain the first one."""
+    for size in range(k, n - k + 1):
+        for some in combinations(range(1, n), size - 1):
+            labels = np.ones(n, np.int64)
+            labels[[0, *some]] = 0
+            yield labels
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_best_cut_of_a_few_records_is_that_of_all_cuts(seed):
+    rng = np.random.default_rng(seed)
+    n, k = int(rng.integers(4, 9)), 2
+    X = rng.normal(size=(n, 2))
+    demands = [Demand(model("entropy-diversity l=1.8"), Sensitive("disease", rng.integers(0, 2, n), 2))]
+    good = [labels for labels in in_two(n, k) if not offending(labels, demands).any()]
+    found = cutting.best_halves(X, k, requirements_of(X, k, demands).falls_short)
+    if not good:
+        assert found is None
+    else:
+        assert error(X, found) == pytest.approx(min(error(X, labels) for labels in good))
+
+
+def test_more_than_a_few_records_are_not_cut_in_every_way():
+    X = np.zeros((cutting.FEW_RECORDS + 1, 1))
+    assert cutting.best_halves(X, 2, lambda rows, labels: np.zeros(int(labels.max()) + 1, bool)) is None

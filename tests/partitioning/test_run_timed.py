@@ -68,7 +68,7 @@ def test_without_a_limit_none_is_passed(calls):
     shoal.partition(gaussian(), 3, refine="anytime")
     shoal.refine(gaussian(), np.arange(200) // 4, 3, "anytime")
     assert limits(calls) == [("anytime", None)] * 4
-    assert [keywords["max_steps"] for _, keywords in calls] == ["none", 66 * choice.KICKS, "none", "none"]
+    assert [keywords["max_steps"] for _, keywords in calls] == ["none", 66 * choice.STEPS, "none", "none"]
 
 
 def test_refine_passes_on_what_it_is_given(calls):
@@ -190,14 +190,14 @@ def test_progress_tells_loss_and_gap(refine, clock):
 
 def test_auto_searches_as_long_as_it_pays_and_no_longer():
     by_default = choose(1000, 10, 5)
-    assert by_default == ("anytime", {"max_steps": 200 * choice.KICKS}, by_default.reason, None)
+    assert by_default == ("anytime", {"max_steps": 200 * choice.STEPS}, by_default.reason, None)
     generous = choose(1000, 10, 5, 1e9)
-    assert generous.options == {"max_steps": 200 * choice.MOST_KICKS}
+    assert generous.options == {"max_steps": 200 * choice.MOST_STEPS}
     assert generous.seconds == 1e9
     steps = [choose(1000, 10, 5, seconds).options["max_steps"] for seconds in (1, 10, 100)]
     assert steps == sorted(set(steps))
-    # A large table is given fewer kicks, so that it ends in the same time.
-    assert choice.FEWEST_KICKS * 20_000 <= choose(100_000, 10, 5).options["max_steps"] < choice.KICKS * 20_000
+    # A large table is given fewer steps, so that it ends in the same time.
+    assert choice.FEWEST_STEPS * 20_000 <= choose(100_000, 10, 5).options["max_steps"] < choice.STEPS * 20_000
 
 
 @pytest.mark.parametrize("seconds", [None, 1.0, 60.0, 3600.0])
@@ -206,20 +206,47 @@ def test_auto_searches_as_long_as_it_pays_and_no_longer():
 def test_what_auto_chooses_fits_into_the_time_by_its_own_estimates(n, d, k, seconds):
     chosen = choose(n, d, k, seconds)
     limit = choice.DEFAULT_SECONDS if seconds is None else seconds
-    once = choice.ONA_STAR_SECONDS * n**1.5 * d
-    if chosen.method == "anytime":
-        kick = choice.KICK_SECONDS * k**1.6 * (d + 8)
-        assert once + kick * chosen.options["max_steps"] <= limit * (1 + 1e-9)
-        assert chosen.options["max_steps"] >= choice.FEWEST_KICKS * (n // k)
-        assert chosen.seconds == seconds
-    else:
-        assert chosen.method in ("ona*", "mona-2d", "mondrian-v2d")
+    sweep = choice.MDAV_SECONDS * n**1.25 * (d + 8)
+    if chosen.method != "anytime":
+        assert chosen.method in ("mona-2d", "mondrian-v2d")
         assert chosen.seconds is None
-        assert chosen.method != "ona*" or once <= limit
+        assert sweep > limit
+        return
+    options = {"start": None, "rounds": 0, **chosen.options}
+    rounds = sum(choice.ROUND_SECONDS * n**1.25 * (d + 8) / 2**before for before in range(options["rounds"]))
+    steps = choice.STEP_SECONDS * k**1.6 * (d / 4 + 16) * options["max_steps"]
+    looking = choice.NEIGHBOUR_SECONDS * n**1.25 * (d + 8) if options["max_steps"] else 0.0
+    if n > choice.WHOLE:
+        assert sweep + rounds + looking + steps <= limit * (1 + 1e-9)
+    assert options["max_steps"] == 0 or options["max_steps"] >= choice.FEWEST_STEPS * (n // k)
+    assert chosen.seconds == seconds
+
+
+def test_what_auto_chooses_follows_the_different_records():
+    def costly(different):
+        return choose(1_000_000, 100, 5, None, 80, different)
+
+    assert costly(None).method == "mondrian-v2d"  # by far too slow for all else
+    few = costly(20_000)
+    assert few.method == "anytime"
+    assert few.options["start"] == "best"  # where many records are equal, cuts between values may be better
+    assert "20,000 different" in few.reason
+    assert choose(3_000_000, 100, 5, None, 5, 1_000_000).method == "mondrian-strict"
+    more = [choose(50_000, 50, 5, None, 15, different).options["max_steps"] for different in (1000, 10_000, 20_000)]
+    assert more == sorted(set(more), reverse=True)
+
+
+def test_what_does_not_fit_is_left_out_from_the_end():
+    """First the search goes, then the second round, then the first, then the sweep."""
+    chosen = [choose(100_000, 30, 5, None, patience) for patience in (60, 8, 4.5, 2.0, 0.01)]
+    assert [one.options.get("rounds") for one in chosen] == [2, 2, 1, 0, None]
+    assert [bool(one.options.get("max_steps")) for one in chosen] == [True, False, False, False, False]
+    assert chosen[-1].method == "mondrian-v2d"
+    assert len({one.reason for one in chosen}) == 5
 
 
 def test_patience_stands_for_a_limit_that_is_not_given():
-    assert choose(200_000, 10, 5, None, patience=2).method == "mondrian-v2d"
+    assert choose(200_000, 10, 5, None, patience=0.5).method == "mondrian-v2d"
     assert choose(20, 3, 4).method == "exact"
     assert choose(20, 3, 4, None, patience=1).method == "anytime"
     assert choose(20, 3, 4, 1.0).method == "anytime"

@@ -31,3 +31,12 @@ def test_what_holds_is_told_where_nothing_is_demanded_only():
     assert glanced.models == ()
     assert {finding.attribute for finding in glanced.glances} == {"ill"}
     assert shoal.verify(TABLE, ["age"], 2).glances == ()
+
+
+def test_names_of_the_command_line_are_taken_or_answered():
+    table = pa.table({"age": [30, 30, 41, 41], "ill": [0, 1, 0, 1]})
+    assert shoal.verify(table, ["age"], sensitive=["ill"], l=2).holds
+    with pytest.raises(OptionError, match=r"has no option 'qi'\. Hint: did you mean 'quasi_identifiers'"):
+        shoal.verify(table, qi=["age"])
+    with pytest.raises(OptionError, match="has no option 'seed'"):
+        shoal.verify(table, seed=3)

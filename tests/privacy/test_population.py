@@ -319,3 +319,15 @@ def test_a_table_that_is_not_from_the_population_is_refused():
 
 def test_means_match_hardly_anybody():
     assert check_population(KMap(1), pa.table({"age": [22.0, 22.0]}), pa.table(PEOPLE), ["age"]).held == 0
+
+
+def test_a_column_with_several_kinds_of_missing_values_is_not_matched():
+    """Somebody who knows who has null and who has NaN would find fewer people than were counted."""
+    values = pa.array([1.0, None, None, float("nan"), float("nan")])
+    people = pa.table({"x": values})
+    with pytest.raises(
+        DataError, match=r"must have one kind of missing value to be matched.*Hint: make all of them null"
+    ):
+        population_counts(people, people)
+    one_kind = pa.table({"x": pa.array([1.0, None, None, None, None])})
+    assert population_counts(one_kind, people).matches.tolist() == [1, 5]

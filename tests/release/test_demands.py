@@ -37,6 +37,7 @@ def people(n=120, seed=0, missing=0.0):
 
 def release(table, k=3, **fields):
     said = {"quasi_identifiers": QIS, "sensitive_attributes": ["ill"], "method": "mdav", "random_state": 0}
+    said["rest"] = "other"
     return shoal.anonymize(table, k, **{**said, **fields})
 
 
@@ -120,8 +121,7 @@ def test_strata_units_and_global_recoding_keep_models_too():
     assert all(by_stratum.audit.models)
     parts = by_stratum.table.groupby(["age", "wage", "sex"])
     assert parts["ill"].nunique().min() >= 3
-    with pytest.warns(DisclosureWarning, match="Privacy models count rows"):
-        by_unit = release(table, unit="unit", l=3)
+    by_unit = release(table, unit="unit", l=3)
     assert all(by_unit.audit.models)
     assert by_unit.audit.k_units >= 3
     recoded = release(table.drop(columns="unit"), release="global-recoding", l=3)
@@ -163,7 +163,6 @@ def test_what_is_published_as_a_quasi_identifier_has_no_model_and_that_is_said()
         ({"l": 6}, ["'ill'", "5"]),
         ({"models": {"ill": "entropy-diversity l=4.9"}}, ["entropy-diversity l=4.9", "at most"]),
         ({"models": {"ill": "alpha alpha=0.1"}}, ["alpha=0.1"]),
-        ({"sensitive_attributes": ["debt"], "t": 0.00001}, ["t=1e-05"]),
         ({"l": 3, "blocks": "each"}, ["all quasi-identifiers in one block", "blocks"]),
         ({"l": 3, "release": "global-recoding", "enforcement": "growth"}, ["by merging", "enforcement='growth'"]),
         ({"models": {"ill": "entropy-diversty l=2"}}, ["entropy-diversity"]),
@@ -301,3 +300,43 @@ def test_groups_made_for_another_model_are_said(seed, regrouped):
     assert list(result.warnings) == words
     assert result.audit.holds
     assert str(result.audit.models[0].model) == models["ill"][0]
+
+
+def test_a_release_of_one_group_says_so():
+    """Whatever the reason: few records, or a t that only the whole table satisfies; and in every stratum."""
+    few = people(5)
+    with pytest.warns(DisclosureWarning, match="All 5 records are in one group"):
+        found = release(few, sensitive_attributes=[], quasi_identifiers=QIS)
+    assert found.audit.classes == 1
+    table = people(40)
+    with pytest.warns(DisclosureWarning, match="All 40 records are in one group"):
+        found = release(table, t=0.0001)
+    assert found.audit.holds
+    assert any("one group" in words for words in found.certificate["warnings"])
+    assert "All 40 records are in one group" in found.report()
+    with pytest.warns(DisclosureWarning, match="All 40 records of every stratum are in one group"):
+        release(table, quasi_identifiers=["age", "wage"], stratum=["sex"], t=1.0, k=15)
+
+
+def test_a_release_of_several_groups_says_nothing_of_one():
+    assert not any("one group" in words for words in release(people(40), l=2).warnings)
+
+
+def test_one_group_is_refused_only_if_it_falls_short():
+    with pytest.raises(OptionError, match="l can be at most"):
+        release(people(40), l=30)
+
+
+def test_models_count_units():
+    """Every second row of a person has a disease that nobody else has."""
+    table = people(120)
+    table["person"] = np.arange(120) // 2
+    table["ill"] = np.where(np.arange(120) % 2 == 0, "flu", "rare " + table["person"].astype(str))
+    found = release(
+        table, unit="person", sensitive_attributes=[], models={"ill": ["alpha alpha=0.5", "distinct-diversity l=3"]}
+    )
+    for _, rows in found.table.groupby(QIS):
+        persons = table.loc[rows.index, "person"]
+        share = (1 / persons.map(persons.value_counts())).groupby(rows["ill"]).sum() / persons.nunique()
+        assert share.max() <= 0.5 + 1e-9
+    assert found.audit.k_units >= 3

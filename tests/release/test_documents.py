@@ -23,7 +23,7 @@ class Killed(BaseException):
 def release_of(shift):
     ages = [shift + age for age in range(12)]
     return shoal.anonymize(
-        pa.table({"age": ages, "ill": ["a", "b"] * 6}), k=3, quasi_identifiers=["age"], method="mdav"
+        pa.table({"age": ages, "ill": ["a", "b"] * 6}), k=3, quasi_identifiers=["age"], other="ill", method="mdav"
     )
 
 

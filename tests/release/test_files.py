@@ -235,7 +235,7 @@ def test_the_certificate_says_what_holds_and_the_record_what_was_done(people, tm
     for secret in ("SECRET", "987654321", "people", str(tmp_path), record["input"]["sha256"]):
         assert secret not in said
     assert certificate["k"] == {
-        **{"wanted": 3, "held": 3, "held_in_units": None},
+        **{"wanted": 3, "held": 3, "held_in_units": None, "held_for_all": 1, "unique": N},
         **{"blocks": [["age", "sex", "pay"]], "strata": []},
     }
     assert set(certificate["versions"]) >= {"shoal", "python", "numpy", "pyarrow"}

@@ -127,13 +127,14 @@ def test_no_marker_goes_out(given_):
             source.write_text("\n".join([",".join(rows[0]), *(",".join(row.values()) for row in rows), ""]))
             out, certificate, report = (Path(place) / name for name in ("out.csv", "m.json", "r.html"))
             try:
-                shoal.anonymize_file(source, out, certificate=certificate, report=report, record=False, **fields)
+                made = shoal.anonymize_file(source, out, certificate=certificate, report=report, record=False, **fields)
             except ShoalError as error:
                 said = str(error)
                 assert not [one for one in values if one in said], said
                 return
             published = out.read_text()
-            documents = certificate.read_text() + report.read_text() + " ".join(str(one.message) for one in warned)
+            documents = certificate.read_text() + report.read_text() + made._repr_html_()
+            documents += " ".join(str(one.message) for one in warned)
             public = {one for one in values | names if one in published}
             assert not [one for one in (values | names) - public if one in documents]
             assert not [one for one in values - public if one in "\n".join(heard.words)]

@@ -15,7 +15,7 @@ from shoal.release.groups import blocks
 from shoal.release.hooks import Hooks
 from shoal.release.job import Job, certificate_beside, read_input
 
-PLAN = Plan(k=3, quasi_identifiers=("age", "zip"), method="mdav", bound="none")
+PLAN = Plan(k=3, quasi_identifiers=("age", "zip"), rest="other", method="mdav", bound="none")
 
 
 @pytest.fixture
@@ -121,6 +121,20 @@ def test_a_table_that_is_there_is_refused_before_the_work(people, tmp_path, monk
             shoal.anonymize_file(people, target, plan=PLAN, name_of_table="released")
     shoal.anonymize_file(people, target, plan=PLAN, name_of_table="released", force=True)
     shoal.anonymize_file(people, target, plan=PLAN, name_of_table="another")
+
+
+@pytest.mark.parametrize(
+    ("name", "writing", "words"),
+    [
+        ("out.csv", {"name_of_table": "t"}, r"--to-table\) must be given for databases only\. Got it for csv\."),
+        ("out.parquet", {"escape_formulas": True}, r"for CSV files and workbooks only\. Got it for parquet\."),
+    ],
+)
+def test_options_that_the_output_does_not_have_are_refused_before_the_work(people, tmp_path, name, writing, words):
+    diary = Diary()
+    with pytest.raises(OptionError, match=words):
+        pipeline.run(Job(PLAN, people, tmp_path / name, writing=writing), diary)
+    assert diary.told == []
 
 
 def test_the_table_of_a_server_must_be_named(people):

@@ -47,7 +47,7 @@ def test_changing_the_table_in_place_does_not_reach_the_file(kind, tmp_path):
 
 def test_changing_the_original_in_place_does_not_reach_the_release():
     table = pd.DataFrame(COLUMNS)
-    release = shoal.anonymize(table, k=3, quasi_identifiers=["age", "town"])
+    release = shoal.anonymize(table, k=3, quasi_identifiers=["age", "town"], other=["ill"])
     before = release.table.copy()
     table.loc[:, "ill"] = 7
     pd.testing.assert_frame_equal(release.table, before)

@@ -118,6 +118,14 @@ def test_moments_are_utc_inside():
     assert values.values.tolist() == [(datetime(2024, 7, 1, 10) - datetime(1970, 1, 1)) / timedelta(microseconds=1)]
 
 
+@pytest.mark.parametrize("zone", [None, "America/New_York"])
+def test_moments_are_read_in_the_microsecond_that_they_lie_in_also_before_1970(zone):
+    column = chunked(pa.array([-1, -1000, -1001, 1999, None], pa.int64()).cast(pa.timestamp("ns", zone)))
+    values, _ = decode(column, "datetime", name="x")
+    assert values.values[:4].tolist() == [-1, -1, -2, 1]
+    assert np.isnan(values.values[4])
+
+
 # --- what is published keeps the scale ---
 
 

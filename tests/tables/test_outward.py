@@ -47,6 +47,16 @@ def test_intervals_of_numbers_contain_all_members_and_end_at_multiples(values, s
     assert min(sizes.values()) == release.k
 
 
+@pytest.mark.parametrize(
+    ("digits", "text"),
+    [({}, "[-4.05e-02, 8.69e+01]"), ({"x": 1}, "[-4.1e-02, 8.7e+01]"), ({"x": 0}, "[-5e-02, 9e+01]")],
+)
+def test_ends_with_exponents_are_rounded_outward_in_their_own_places(digits, text):
+    plan = {"k": 3, "method": "mdav", "release": "local-recoding", "types": {"x": "continuous"}, "digits": digits}
+    table = pa.table({"x": ["8.69e+01", "-4.05e-02", "1.00e+00"]})
+    assert shoal.anonymize(table, **plan).table.column("x").to_pylist() == [text] * 3
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     values=st.lists(st.dates(dt.date(1890, 1, 1), dt.date(2090, 1, 1)), min_size=6, max_size=30),

@@ -326,6 +326,7 @@ def refuse(table, text=False, decimal=".", **fields):
         (list(range(1, 1 + N)), "number", False),
         ([str(i) for i in range(1, 1 + N)], "number", True),
         ([f" {i} " for i in range(1, 1 + N)], "number", True),
+        ([f"EUR {i}" for i in range(1, 1 + N)], "number", True),
         ([f"{i:05d}" for i in range(N)], "code", True),
         ([i * i for i in range(N)], "person_id", False),
         ([str(i * i) for i in range(N)], "E-mail", True),
@@ -355,6 +356,7 @@ def test_what_looks_like_an_identifier_is_refused(values, name, text):
     [
         ([i * i for i in range(N)], "income", False),
         ([str(i * i) for i in range(N)], "income", True),
+        ([f"EUR {i * i}" for i in range(N)], "income", True),
         ([i / 7 for i in range(N)], "income", False),
         ([f"{i / 7:.5f}" for i in range(N)], "income", True),
         ([f"{i},{i:02d}" for i in range(N)], "income", "comma"),
@@ -470,3 +472,33 @@ def test_all_unknown_names_are_listed_at_once():
         "'nmae'",
         "'sx'. ",
     ]
+
+
+@pytest.mark.parametrize(
+    ("homes", "words"), [("aabbcc", "Every stratum must have at least 3"), ("aaabbb", "at least 3 different ones")]
+)
+@pytest.mark.parametrize("rule", ["error", "merge"])
+def test_problems_of_strata_units_demands_and_populations_are_listed_with_the_others(homes, words, rule):
+    table = pa.table({"age": list("12x456"), "region": list("nnnnns"), "home": list(homes), "ill": ["flu"] * 6})
+    said = {"k": 3, "quasi_identifiers": ["age"], "stratum": ["region"], "unit": "home", "small_strata": rule}
+    said |= {"sensitive_attributes": ["ill"], "l": 2, "types": {"age": "integer"}}
+    plan = Plan.of(**said, population="register", k_map=2, release="local-recoding")
+    wanted = ["must hold numbers", "Every demand must be possible", "Matches in a population are counted"]
+    wanted += [words] if rule == "error" or homes == "aaabbb" else []
+    people = pa.table({"size": [1]})
+    with pytest.raises(SeveralErrors) as caught:
+        prepare(table, plan, text=True, population=people)
+    assert [one for one in wanted if one not in str(caught.value)] == []
+    assert len(caught.value.problems) == len(wanted)
+    # Also if the quasi-identifiers are as they should be.
+    with pytest.raises(SeveralErrors) as caught:
+        prepare(table.set_column(0, "age", pa.array(list("123456"))), plan, text=True, population=people)
+    assert [one for one in wanted[1:] if one not in str(caught.value)] == []
+    assert len(caught.value.problems) == len(wanted) - 1
+
+
+@pytest.mark.parametrize("rule", ["prefixes:one", "widths:x", {"widths": ["x"]}])
+def test_the_rule_of_a_hierarchy_is_checked_also_where_there_is_nothing_to_build_on(rule):
+    table = pa.table({"a": pa.nulls(6, pa.string()), "b": [1, 2, 3, 4, 5, 6]})
+    with pytest.raises(OptionError, match="must list the numbers of its levels"):
+        reads(table, hierarchies={"a": rule})

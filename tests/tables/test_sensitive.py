@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import shoal
 from shoal.errors import DataError, OptionError
 from shoal.tables.hierarchy import Hierarchy
 from shoal.tables.sensitive import Line, Tree, grounded, ranks, sensitive, tree_of
@@ -142,3 +143,20 @@ def test_columns_without_values():
         assert found.codes.tolist() == [-1, -1]
         assert found.values == 0
     assert isinstance(read([None], pa.string(), hierarchy=HIERARCHY).ground, Tree)
+
+
+@pytest.mark.parametrize("zone", [None, "Asia/Tokyo"])
+def test_moments_that_are_closer_than_a_microsecond_are_refused(zone):
+    """They are published as they are, so that a reader tells apart what would be counted as one value."""
+
+    def table(*moments):
+        return pa.table({"x": pa.array(moments, pa.int64()).cast(pa.timestamp("ns", zone)), "y": [1, 2, 3, 4]})
+
+    close, apart = table(-1, -999, None, 5000), table(-1, -1001, None, 5000)
+    assert sensitive(apart, "x").values == 3
+    plan = {"k": 2, "method": "mdav", "quasi_identifiers": ["y"], "sensitive_attributes": ["x"]}
+    assert shoal.anonymize(apart, **plan, t=1).k >= 2
+    assert shoal.anonymize(close, **plan).k >= 2
+    for refused in (lambda: sensitive(close, "x"), lambda: shoal.anonymize(close, **plan, t=1)):
+        with pytest.raises(DataError, match=r"must differ by a microsecond or more\. Got some that are closer\."):
+            refused()

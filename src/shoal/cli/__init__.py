@@ -21,7 +21,10 @@ def main(arguments: list[str] | None = None) -> None:
     import typer
 
     from shoal.cli.app import app
+    from shoal.cli.completion import join_words
     from shoal.cli.shell import reports_errors
+
+    join_words()
 
     @reports_errors
     def run() -> None:  # outside of the commands, there are --help and --version

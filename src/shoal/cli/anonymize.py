@@ -36,7 +36,9 @@ EXAMPLES = """
 
 [cyan]shoal anonymize people.csv -k 5 -o release.csv --id name --qi age,zip,income --sensitive illness[/cyan]
 
-[cyan]shoal anonymize people.parquet -k 10 -o release.parquet --qi age,zip --hierarchy zip=prefixes[/cyan]
+[dim]Publish three columns and drop all others:[/dim]
+
+[cyan]shoal anonymize people.parquet -k 10 -o release.parquet --qi age,zip --sensitive illness --rest drop[/cyan]
 
 [cyan]shoal anonymize postgresql://me@host/db --table people -k 5 -o release.csv --unit household[/cyan]
 
@@ -127,6 +129,9 @@ class _Shown(Hooks):
 
     def on_prepared(self, source: Source, prepared: Prepared) -> None:
         _show_schema(self.shell, source, prepared)
+        few = shows.few_groups(prepared.table.num_rows, prepared.plan.k)
+        if few:
+            self.shell.warn(few)
 
     @contextmanager
     def grouping(self) -> Iterator[None]:
@@ -156,10 +161,9 @@ def _show_schema(shell: Shell, source: Source, prepared: Prepared) -> None:
     if shell.verbose:
         for note in source.notes:
             shell.note(note)
-    table = shows.schema_table(prepared.columns, prepared.attributes, all_of_them=shell.verbose)
+    table = shows.schema_table(prepared.columns, prepared.attributes, prepared.plan, complete=shell.verbose)
     shell.show("", table)
-    named = prepared.plan.quasi_identifiers is not None
-    for note in shows.schema_notes(prepared.columns, prepared.attributes, named):
+    for note in shows.schema_notes(prepared.columns, prepared.attributes, prepared.plan):
         shell.note(note)
 
 
@@ -178,7 +182,7 @@ def _show_plan(shell: Shell, prepared: Prepared, job: Job, *, json: bool) -> Non
     if prepared.rows_dropped:
         rows.append(("dropped", f"{prepared.rows_dropped:,} rows with missing values"))
     if prepared.rows_removed:
-        rows.append(("removed", shows.removed(prepared.rows_removed, plan.k)))
+        rows.append(("removed", shows.removed(prepared.rows_removed, plan)))
     if plan.missing == "value" and any(prepared.missing.values()):
         counts = ", ".join(f"{name} {count:,}" for name, count in prepared.missing.items() if count)
         rows.append(("missing", counts))

@@ -14,6 +14,7 @@ from shoal.cli.demo import EXAMPLES as DEMO
 from shoal.cli.demo import demo
 from shoal.cli.methods import EXAMPLES as METHODS
 from shoal.cli.methods import methods
+from shoal.cli.usage import Command, Group
 from shoal.cli.verify import EXAMPLES as VERIFY
 from shoal.cli.verify import verify
 from shoal.cli.warm import EXAMPLES as WARM
@@ -41,7 +42,7 @@ EXAMPLES = """
 
 app = typer.Typer(
     name="shoal",
-    add_completion=False,
+    cls=Group,
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
@@ -70,9 +71,9 @@ def shoal(
     """
 
 
-app.command(epilog=ANONYMIZE)(anonymize)
-app.command(epilog=VERIFY)(verify)
-app.command(epilog=COMPARE)(compare)
-app.command(epilog=METHODS)(methods)
-app.command(epilog=DEMO)(demo)
-app.command(epilog=WARM)(warm)
+app.command(cls=Command, epilog=ANONYMIZE)(anonymize)
+app.command(cls=Command, epilog=VERIFY)(verify)
+app.command(cls=Command, epilog=COMPARE)(compare)
+app.command(cls=Command, epilog=METHODS)(methods)
+app.command(cls=Command, epilog=DEMO)(demo)
+app.command(cls=Command, epilog=WARM)(warm)

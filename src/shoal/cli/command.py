@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from shoal.cli.completion import completer
 from shoal.options.option import Given, Option
 from shoal.options.table import FILES
 
@@ -38,15 +39,11 @@ def _parameter(option: Option) -> Parameter:
     kind: Any = list[option.form.type] if option.form.many else option.form.type  # type: ignore[name-defined]
     if option.default is None and not option.required:
         kind = kind | None
+    how: Any = {"metavar": option.metavar, "help": option.help, "autocompletion": completer(option)}
     shown: Any = (
-        typer.Argument(metavar=option.metavar, help=option.help)
+        typer.Argument(**how)
         if option.positional
-        else typer.Option(
-            *filter(None, (option.flag, option.short)),
-            metavar=option.metavar,
-            help=option.help,
-            rich_help_panel=option.panel,
-        )
+        else typer.Option(*filter(None, (option.flag, option.short)), rich_help_panel=option.panel, **how)
     )
     default = Parameter.empty if option.required else option.default
     return Parameter(

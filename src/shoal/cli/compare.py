@@ -1,4 +1,4 @@
-"""``shoal compare``: the loss, the time and the group sizes of methods on a table."""
+"""``shoal compare``: methods on a table, or finished releases of it (see `finished`)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from rich.text import Text
 
 from shoal.cli import shows
 from shoal.cli.command import JOB, SOURCE, takes
+from shoal.cli.finished import UNITS, compare_finished
 from shoal.cli.shell import Shell, current, reports_errors, stoppable
 from shoal.cli.task import plan_of, reading_of
 from shoal.cli.words import in_words_of_the_command_line
@@ -37,13 +38,13 @@ EXAMPLES = """
 
 [cyan]shoal compare people.csv -k 5 --qi age,sex --release global-recoding --release strongly-safe --cell age=10[/cyan]
 
+[dim]Finished releases of a table, by Shoal or by another program:[/dim]
+
+[cyan]shoal compare people.csv a.csv b.csv --qi age,zip,sex --plot releases.svg[/cyan]
+
 [dim]Nothing is released. The loss is SSE / SST on the coordinates that a release would be made from. The gap is an
 upper limit on how far the loss is above the best possible.[/dim]
 """
-LEGEND = """\
-NCP and Total-IL: width of groups, as a share of the range, the values or the
-levels of each column. C_AVG: average size over k. C_DM: sum of squared sizes.
-Removed records count as suppressed; each adds the size of the table to C_DM."""
 DEFAULT = ("mdav", "mondrian-v2d", "mdav*", "ona*", "auto")
 
 # Options that a comparison takes several times, in place of those of the plan.
@@ -52,13 +53,17 @@ TRIED = {
     "method": Option("--method", f"Method; may be repeated. Default: {', '.join(DEFAULT)}.", "M", TEXTS),
     "release": Option(
         "--release",
-        "Form of release; may be repeated: microaggregation, local-recoding, global-recoding, "
+        "Form of release; may be repeated: microaggregation, local-recoding, global-recoding, full-domain, "
         "strongly-safe. Default: that of the job file.",
         "FORM",
         TEXTS,
         GROUPS,
     ),
 }
+RELEASES = Option(
+    "releases", "Finished releases of the table, to be compared with it instead of methods.", "RELEASES", TEXTS
+)
+KEY = Option("--key", "Column by which rows of releases are matched. Default: by their order.", "COL")
 LEFT_OUT = ("digits", "options", "shuffle")
 
 
@@ -66,8 +71,10 @@ def options(plan: Sequence[Option] = PLAN) -> tuple[Option, ...]:
     """Return the options of the command, including those of the plan."""
     return (
         SOURCE,
+        RELEASES,
         *(TRIED.get(option.field, option) for option in plan if option.field not in LEFT_OUT),
         JOB,
+        KEY,
         Option("--plot", "Plot loss and time (svg, png or pdf).", "FILE", panel=FILES),
         switch("--force", "Overwrite an existing plot.", FILES),
         *READING,
@@ -79,7 +86,12 @@ def options(plan: Sequence[Option] = PLAN) -> tuple[Option, ...]:
 @reports_errors
 @takes(*options())
 def compare(given: Given) -> None:
-    """Compare methods on a table: the loss, the time and the group sizes of each."""
+    """Compare methods on a table: the loss, the time and the group sizes of each. Or compare finished releases."""
+    if given["releases"]:
+        compare_finished(given)
+        return
+    if given["key"] is not None:
+        raise OptionError("The option --key must be given for finished releases only. Got it without any.")
     plan, files = plan_of(given)
     where, plot = given["source"] or files.get("input"), given["plot"]
     if where is None:
@@ -88,15 +100,16 @@ def compare(given: Given) -> None:
     tried = _checked(list(dict.fromkeys(names(given["method"]) or DEFAULT)))
     if plot is not None:
         from shoal.cli import plots
+        from shoal.release.targets import inputs_of
 
-        plots.check(plot, given["force"])
+        plots.check(plot, given["force"], inputs_of(plan, where, filter(None, [given["job"]])))
     shapes = list(dict.fromkeys(names(given["release"]) or [plan.release]))
     trials = _trials(current(), where, reading_of(given, files), plan, tried, wanted, shapes)
     if given["json"]:
         shows.print_json({"trials": [trial._asdict() for trial in trials]})
     current().show(_table(trials))
     if given["units"] or len(shapes) > 1:
-        current().show("", _units(trials), "", Text(LEGEND, style="dim"))
+        current().show("", _units(trials), "", Text(UNITS, style="dim"))
     for name, k, error in dict.fromkeys((_name_of(trial), trial.k, trial.error) for trial in trials if trial.error):
         current().note(f"{name}, k = {k}: {in_words_of_the_command_line(error)}")
     if all(trial.error for trial in trials):
@@ -198,16 +211,22 @@ def _rows(trials: list[Trial]) -> Iterator[_Row]:
     for at, trial in enumerate(trials):
         k = str(trial.k) if at == 0 or trials[at - 1].k != trial.k else ""
         last = at + 1 == len(trials) or trials[at + 1].k != trial.k
-        alone = trial.form == "strongly-safe"
+        alone = _has_no_method(trial)
         if several and not alone and (k or trials[at - 1].form != trial.form):
             yield _Row(k, trial.form, None)
             k = ""
         yield _Row(k, ("  " if several and not alone else "") + _name_of(trial), trial, last)
 
 
+def _has_no_method(trial: Trial) -> bool:
+    from shoal.plan import WITHOUT_METHOD
+
+    return trial.form in WITHOUT_METHOD
+
+
 def _name_of(trial: Trial) -> str:
     """Return the method, with what `auto` chose; the form if there is no method."""
-    if trial.form == "strongly-safe":
+    if _has_no_method(trial):
         return trial.form
     # The options of the method would be too wide.
     return trial.method if trial.method != "auto" else f"auto: {trial.chosen.partition(' ')[0].rstrip(',')}"

@@ -1,4 +1,4 @@
-"""``shoal demo``: anonymises an invented survey, with certificate and report."""
+"""``shoal demo``: anonymises an invented survey, with certificate and report, or writes one to try things on."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from rich.text import Text
 from shoal.cli import shows
 from shoal.cli.command import takes
 from shoal.cli.shell import Shell, current, reports_errors
-from shoal.errors import DisclosureWarning, ShoalError
+from shoal.cli.words import shown
+from shoal.errors import DisclosureWarning, OptionError, ShoalError
 from shoal.options.option import Given, Option, switch
 from shoal.options.table import QUIET, VERBOSE
+from shoal.options.values import WHOLE
 
 if TYPE_CHECKING:
     from shoal.release.release import Release
@@ -26,9 +28,17 @@ EXAMPLES = """
 [cyan]shoal demo[/cyan]
 
 [cyan]shoal demo --out /tmp/survey --force[/cyan]
+
+[dim]Only write a table to try things on, in any format that Shoal writes:[/dim]
+
+[cyan]shoal demo --write people.csv[/cyan]
 """
 K = 5
+FOLDER = "shoal-demo"
 ROWS = 1000
+# The table of --write, which the examples of the documentation begin with.
+FEW = 300
+PEOPLE = ("person_id", "region", "birth_date", "sex", "education", "income", "diagnosis")
 COLUMNS = ("person_id", "birth_date", "sex", "postcode", "education", "income", "diagnosis")
 WIDE = 79  # characters that all columns take
 FILES = ("survey.csv", "release.csv", "release.csv.manifest.json", "release.csv.record.json", "report.html")
@@ -36,18 +46,28 @@ FILES = ("survey.csv", "release.csv", "release.csv.manifest.json", "release.csv.
 
 @reports_errors
 @takes(
-    Option("--out", "Folder to write to.", "DIR", default="shoal-demo"),
+    Option("--out", f"Folder to write to. Default: {FOLDER}.", "DIR"),
+    Option("--write", "Only write the survey to this file, to try things on; release nothing.", "FILE"),
+    Option("--rows", f"Number of people. Default: {ROWS}, and {FEW} with --write.", "N", WHOLE),
     switch("--force", "Overwrite existing files."),
     QUIET,
     VERBOSE,
 )
 def demo(given: Given) -> None:
     """Anonymise an invented survey and show the result."""
-    shell = current()
-    folder = Path(given["out"])
-    force, start = given["force"], time.perf_counter()
+    shell, force, start = current(), given["force"], time.perf_counter()
+    if given["rows"] is not None and given["rows"] < 1:
+        raise OptionError(f"The option --rows must be at least 1. Got {given['rows']}.")
+    if given["write"] is not None:
+        if given["out"] is not None:
+            raise OptionError("The demo must write one file (--write) or a folder (--out). Got both.")
+        rows = FEW if given["rows"] is None else given["rows"]
+        write_people(Path(given["write"]), rows, force)
+        _show_next(shell, given["write"], rows)
+        return
+    folder = Path(FOLDER if given["out"] is None else given["out"])
     _prepare_folder(folder, force)
-    _write_survey(folder / "survey.csv", force)
+    _write_survey(folder / "survey.csv", COLUMNS, ROWS if given["rows"] is None else given["rows"], force)
     with shows.bars(shell) as bar, shows.compiling_noted(shell), warnings.catch_warnings():
         warnings.simplefilter("ignore", DisclosureWarning)
         release = _released(folder, force, bar("working"))
@@ -67,14 +87,30 @@ def _prepare_folder(folder: Path, force: bool) -> None:
         )
 
 
-def _write_survey(path: Path, force: bool) -> None:
+def write_people(path: Path, rows: int = FEW, force: bool = False) -> None:
+    """Write the table of ``--write``, which is always the same for the same number of rows."""
+    _write_survey(path, PEOPLE, rows, force)
+
+
+def _write_survey(path: Path, columns: tuple[str, ...], rows: int, force: bool) -> None:
     import pyarrow as pa
 
     from shoal.datasets.survey import survey
     from shoal.io import write
 
-    people = survey(ROWS)
-    write(pa.table({name: people[name] for name in COLUMNS}), path, force=force)
+    people = survey(rows)
+    write(pa.table({name: people[name] for name in columns}), path, force=force)
+
+
+def _show_next(shell: Shell, name: str, rows: int) -> None:
+    out = "release" + "".join(Path(name).suffixes)
+    shell.show(
+        f"{shown(name)}: {rows:,} people of an invented health survey, {len(PEOPLE)} columns",
+        Text.assemble(
+            "Release it with ",
+            (f"shoal anonymize {shown(name)} -k {K} -o {out} --id person_id --sensitive diagnosis", "bold cyan"),
+        ),
+    )
 
 
 def _released(folder: Path, force: bool, progress: Any) -> Release:
@@ -144,8 +180,8 @@ def _diverse_group(release: Release) -> list[int]:
 
 
 def _people(table: Any, names: tuple[str, ...], style: str) -> Table:
-    shown = shows.plain_table(*names, numbers=("income",))
+    lines = shows.plain_table(*names, numbers=("income",))
     styles = {name: "" if name in ("person_id", "diagnosis") else style for name in names}
     for row in table.select(list(names)).to_pylist():
-        shown.add_row(*(Text(row[name] or "-", style=styles[name]) for name in names))
-    return shown
+        lines.add_row(*(Text(row[name] or "-", style=styles[name]) for name in names))
+    return lines

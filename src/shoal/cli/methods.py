@@ -31,7 +31,7 @@ EXAMPLES = """
 
 
 @reports_errors
-@takes(Option("name", "Show one method in full.", "[NAME]"), *TALKING)
+@takes(Option("name", "Show one method in full.", "NAME"), *TALKING)
 def methods(given: Given) -> None:
     """List methods, refinements and privacy models, with their cost and options."""
     from shoal.partitioning.registry import METHODS, REFINEMENTS, find
@@ -119,6 +119,7 @@ def _facts(one: Method | Refinement) -> dict[str, Any]:
     for trait in ("cost", "parallel", "univariate", "random", "timed", "optimal"):
         if hasattr(one, trait):
             facts[trait] = getattr(one, trait)
+    facts["reading"] = one.reading
     facts["options"] = [
         {"name": option.name, "default": option.default, "allowed": option.domain, "summary": option.summary}
         for option in one.options

@@ -18,12 +18,18 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from shoal.cli.shell import Shell
+    from shoal.plan import Plan
+    from shoal.privacy.audit import Audit
     from shoal.privacy.findings import Finding
+    from shoal.progress import Tried
     from shoal.release.release import Release
     from shoal.tables.schema import Attribute, Column
 
 # If more columns than this are unchanged by default, they are not listed.
 MANY = 12
+# In a table with fewer rows, few groups surprise nobody.
+SMALL = 30
+OPEN = "unchanged, if k holds"
 COMPILING = "Compiling for first use; this takes some seconds and happens only once."
 
 
@@ -53,42 +59,66 @@ def pairs(rows: Sequence[tuple[str, RenderableType]]) -> Table:
     return table
 
 
-def schema_table(columns: Sequence[Column], attributes: Sequence[Attribute], *, all_of_them: bool = False) -> Table:
-    """Return a table of the columns with role, type and representative; a star marks what was inferred."""
+def schema_table(
+    columns: Sequence[Column], attributes: Sequence[Attribute], plan: Plan, *, complete: bool = False
+) -> Table:
+    """Return a table of the columns with role, type and representative; a star marks what was inferred.
+
+    If many columns have no role of their own, only a `complete` table lists those that are not grouped.
+    """
+    from shoal.release.omission import open_columns
+    from shoal.tables.schema import UNPUBLISHED
+
     owner = {name: attribute for attribute in attributes for name in attribute.columns}
     table = plain_table("column", "role", "type", "published")
-    unchanged = [column for column in columns if column.role == "other" and column.inferred]
-    hidden = {column.name for column in unchanged} if len(unchanged) > MANY and not all_of_them else set()
+    open_ones = open_columns(columns, plan)
+    star = "*" if plan.rest is None else ""  # what `rest` says is not inferred
+    others = [column for column in columns if column.role in ("other", "dropped") and column.inferred]
+    hidden = {column.name for column in others} if len(others) > MANY and not complete else set()
     for column in columns:
         if column.name in hidden:
             continue
         attribute = owner.get(column.name)
-        role = column.role + ("*" if column.inferred else "")
+        role = column.role + (star if column.inferred else "")
         if attribute is not None:
             kind = attribute.kind + ("*" if attribute.inferred else "")
             how = attribute.published
             how += f" x{attribute.importance:g}" if attribute.importance != 1 else ""
             table.add_row(column.name, Text(role, style="cyan"), kind, how)
-        elif column.role in ("identifier", "unit"):
+        elif column.role in UNPUBLISHED:
             table.add_row(
                 Text(shown(column.name), style="dim"), Text(role, style="dim"), "", Text("not published", "dim")
             )
+        elif column.name in open_ones:
+            table.add_row(column.name, Text("not said", style="yellow"), "", Text(OPEN, "yellow"))
         else:
             style = {"sensitive": "magenta", "stratum": "cyan"}.get(column.role, "")
             table.add_row(column.name, Text(role, style=style), "", "unchanged")
     if hidden:
-        table.add_row(f"{len(hidden)} more columns", "other*", "", "unchanged")
+        how = {"other": "unchanged", "dropped": "not published"}[others[0].role]
+        table.add_row(
+            f"{len(hidden)} more columns", *(("not said", "", OPEN) if open_ones else (others[0].role, "", how))
+        )
     return table
 
 
-def schema_notes(columns: Sequence[Column], attributes: Sequence[Attribute], named: bool) -> Iterator[str]:
+def schema_notes(columns: Sequence[Column], attributes: Sequence[Attribute], plan: Plan) -> Iterator[str]:
     """Yield notes on a schema."""
-    if any(column.inferred for column in columns) or any(attribute.inferred for attribute in attributes):
+    from shoal.release.omission import open_columns
+
+    open_ones = open_columns(columns, plan)
+    inferred = plan.rest is None and any(column.inferred and column.name not in open_ones for column in columns)
+    if inferred or any(attribute.inferred for attribute in attributes):
         yield "* inferred; override it with --type or with the options for roles."
     for attribute in attributes:
         if attribute.note:
             yield f"{attribute.name}: {attribute.note}."
-    if not named:
+    if open_ones:
+        yield (
+            f"Columns without a role are published only if k = {plan.k} holds with them too; --rest qi, other or drop "
+            "says what they are."
+        )
+    if plan.quasi_identifiers is None and plan.rest is None:
         count = sum(column.role == "quasi-identifier" and column.inferred for column in columns)
         treated = "the only column without another role is treated as a quasi-identifier"
         if count != 1:
@@ -101,26 +131,51 @@ def summary(release: Release, files: Sequence[str], seconds: float) -> Table:
     audit = release.audit
     rows: list[tuple[str, RenderableType]] = []
     dropped = f" ({release.rows_dropped:,} with missing values dropped)" if release.rows_dropped else ""
-    rows.append(("rows", f"{audit.rows:,} in {audit.classes:,} groups{dropped}"))
+    rows.append(("rows", f"{audit.rows:,} in {audit.classes:,} group{'' if audit.classes == 1 else 's'}{dropped}"))
     if release.rows_removed:
-        rows.append(("removed", removed(release.rows_removed, release.plan.k)))
+        rows.append(("removed", removed(release.rows_removed, release.plan)))
     rows.append(("k", held(release)))
+    rows += reach(release.audit)
     rows += models(release.audit.models)
     rows.append(("loss", Text(f"{percent(release.loss)} of the variation") + worst(release)))
+    if release.rows_removed:
+        rows.append(("in all", f"{percent(release.loss_in_all)}, counting the removed records as lost"))
     if release.plan.bound != "none":
         rows.append(("gap", nearness(release)))
     rows.append(("method", " / ".join(dict.fromkeys(f"{b.method}: {b.why}" for b in release.blocks))))
+    # For a small table, there is one start and nothing to compare.
+    rows += [("tried", tried(block.tried)) for block in release.blocks if len(block.tried) > 1]
     for at, name in enumerate(files):
         rows.append(("files" if at == 0 else "", Text(shown(name), style="bold")))
     rows.append(("time", f"{seconds:.1f} s"))
     return pairs(rows)
 
 
-def removed(count: int, k: int) -> str:
-    """Return how many records a strongly-safe release removes, and why."""
+def tried(starts: Sequence[Tried]) -> str:
+    """Return what a search looked at before it began, and what each would have lost."""
+    *quick, last = [f"{one.how} {percent(one.loss)}" for one in starts]
+    return f"{', '.join(quick)}, then {last}"
+
+
+def few_groups(n: int, k: int) -> str:
+    """Return a warning that k leaves room for hardly any groups, or an empty text if it does not."""
+    if n < SMALL or n // k > 2:
+        return ""
+    groups = "1 group is" if n // k == 1 else "2 groups are"
+    return (
+        f"k = {k:,} is more than a third of the {n:,} rows: at most {groups} possible, and most of the information is "
+        "lost. Is it meant? Usual values of -k are 3 to 20."
+    )
+
+
+def removed(count: int, plan: Plan) -> str:
+    """Return how many records are left out, and why."""
     from shoal.release.groups.cells import shown_count
 
-    return f"{shown_count(count, k)} records, because their cells have fewer than {k} records"
+    why = f"because their cells have fewer than {plan.k} records"
+    if plan.suppress:
+        why = f"within the limit of {100 * plan.suppress:.4g} %"
+    return f"{shown_count(count, plan.k)} records, {why}"
 
 
 def held(release: Release) -> Text:
@@ -135,6 +190,17 @@ def held(release: Release) -> Text:
     else:
         words = f"{plan.k} wanted, {audit.k} held"
     return Text(words, style="green")
+
+
+def reach(audit: Audit) -> list[tuple[str, RenderableType]]:
+    """Return what k means, and the k of all published columns with what it means."""
+    from shoal.release.report.reach import columns_in_words, of_all, of_known
+
+    rows: list[tuple[str, RenderableType]] = [("", Text(of_known(audit.k), style="dim"))]
+    if audit.whole is not None:
+        rows.append(("all", f"k = {audit.whole.k} for {columns_in_words(audit.whole.columns)}"))
+        rows.append(("", Text(of_all(audit.whole, audit.k, audit.rows), style="dim")))
+    return rows
 
 
 def models(findings: Sequence[Finding]) -> list[tuple[str, RenderableType]]:

@@ -14,7 +14,7 @@ from rich.text import Text
 from shoal.cli import shows
 from shoal.cli.command import takes
 from shoal.cli.shell import REFUSED, current, reports_errors
-from shoal.errors import OptionError
+from shoal.errors import OptionError, ShoalError
 from shoal.options.option import Given, Option
 from shoal.options.table import PLAN, READING, TALKING
 
@@ -48,7 +48,7 @@ HASH = "SHA-256"
 # Fields of a plan that may be set for a table without a certificate.
 FIELDS = (
     *("sensitive_attributes", "l", "t", "models", "population", "k_map", "presence"),
-    *("types", "levels", "hierarchies", "missing_values"),
+    *("types", "levels", "hierarchies", "thousands", "missing_values"),
 )
 # Those of a population, which is not published with a release and its certificate.
 OF_POPULATION = ("population", "hierarchies", "levels")
@@ -88,7 +88,8 @@ def verify(given: Given) -> None:
     demands = names or any(field not in OF_POPULATION for field in fields)
     if certificate is not None and demands:
         raise OptionError(
-            "With a certificate, columns and demands are taken from it. Got options that set them as well."
+            "With a certificate, columns and demands are taken from it. Got options that set them as well.",
+            hint="leave out --certificate to check what they say, or leave them out.",
         )
     if certificate is None and not demands:
         certificate = _beside(source, given["from"])
@@ -104,7 +105,7 @@ def verify(given: Given) -> None:
 
         audit, checks = verify_source(published, names, k, **fields), []
         if not names:
-            current().note("No --qi given: all columns without another role are treated as quasi-identifiers.")
+            _say_assumed(published, fields)
     holds = all(passed for _, passed in checks) if checks else audit.holds
     if given["json"]:
         shows.print_json(_facts(published, audit, checks, holds))
@@ -118,10 +119,25 @@ def verify(given: Given) -> None:
         raise typer.Exit(REFUSED)
 
 
+def _say_assumed(source: Source, fields: Mapping[str, Any]) -> None:
+    """Warn that nobody has said what others may know."""
+    taken = {fields.get("unit"), *fields.get("sensitive_attributes", ()), *fields.get("models", {})}
+    count = sum(name not in taken for name in source.table.column_names)
+    columns = "its only column" if count == 1 else f"all {count} columns"
+    other = " without another role" if count < source.table.num_columns else ""
+    current().warn(
+        f"There is no certificate of {source.name}, and no --qi: k was counted for {columns}{other}. Name the columns "
+        "that others may know with --qi, or the certificate with --certificate."
+    )
+
+
 def _beside(source: str, format: str | None) -> str | None:
     from shoal.release.job import certificate_beside
 
-    path = certificate_beside(source, format)
+    try:
+        path = certificate_beside(source, format)
+    except ShoalError:
+        return None  # what is wrong with the name is said when the file is read
     return path if path is not None and os.path.isfile(path) else None
 
 
@@ -143,9 +159,11 @@ def _against(
         of_block = audit(source.table, [*block, *promised.k.strata], wanted, apart=source.apart)
         where = f" within {', '.join(block)}" if len(blocks) > 1 else ""
         checks.append((f"k = {wanted}{where}", of_block.holds))
+    checks.append((f"k = {promised.k.held_for_all} for all columns together", True))  # or `verify_file` refuses
     if k is None:
         return verified, checks
-    return audit(source.table, promised.quasi_identifiers, wanted, apart=source.apart), checks
+    found = audit(source.table, promised.quasi_identifiers, wanted, apart=source.apart)
+    return replace(found, whole=verified.whole), checks
 
 
 def _shown(source: Source, audit: Audit, checks: list[tuple[str, bool]], certificate: str | None) -> Any:
@@ -155,6 +173,7 @@ def _shown(source: Source, audit: Audit, checks: list[tuple[str, bool]], certifi
         ("file", Text(source.name, style="bold")),
         ("rows", f"{audit.rows:,} in {audit.classes:,} groups of equal rows"),
         ("holds", Text(held, style="green" if good else "red")),
+        *shows.reach(audit),
     ]
     if audit.wanted is not None:
         below = f"{audit.classes_below:,} groups, {audit.rows_below:,} rows" if audit.classes_below else "none"
@@ -190,7 +209,13 @@ def _facts(source: Source, audit: Audit, checks: list[tuple[str, bool]], holds: 
         "sha256": source.sha256,
         "rows": audit.rows,
         "groups": audit.classes,
-        "k": {"wanted": audit.wanted, "held": audit.k, "held_in_units": audit.k_units},
+        "k": {
+            "wanted": audit.wanted,
+            "held": audit.k,
+            "held_in_units": audit.k_units,
+            "held_for_all": None if audit.whole is None else audit.whole.k,
+            "unique": None if audit.whole is None else audit.whole.unique,
+        },
         "models": [
             {
                 "attribute": finding.attribute,

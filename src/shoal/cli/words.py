@@ -37,8 +37,13 @@ def in_words_of_the_command_line(message: str) -> str:
     # Messages that name both the keyword and the option keep the option.
     message = re.sub(r"(--[\w-]+)((?: '[^']*')?(?: drops it)?) \(\1[^)]*\)", r"\1\2", message)
     message = re.sub(rf"\((?:{_FIELD}), (--[\w-]+)\)", r"(\1)", message)
+    # Those that name them one after the other keep the option as well.
+    message = re.sub(rf"\b({_FIELD}) \((--[\w-]+)\)", lambda f: f[2] if FLAGS[f[1]] == f[2] else f[0], message)
     message = re.sub(r"(--qi|--force) \(\1[^)]*\)", r"\1", message)
     message = re.sub(r"\bpass force \(--force\)", "add --force", message)
+    message = re.sub(r"The table of (?:anonymize|verify)\b", "The table", message)
+    message = message.replace("Hierarchy.uncovered lists them; complete the hierarchy", "complete its file")
+    message = message.replace("'blocks', or 'l', 't' and 'models'", "--blocks, or --l, --t and --model")
     message = message.replace("The 'source'", "The input").replace("The 'output'", "The output")
     message = message.replace("pass header=False", "pass --no-header").replace("pass header=True", "pass --header")
     message = message.replace("pass quote=''", "pass --quote none")

@@ -10,14 +10,25 @@ from __future__ import annotations
 
 import csv
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["DATASETS", "Dataset", "WrongContentError", "by_header", "by_position", "content_hash", "verified"]
+__all__ = [
+    "ARX_ADULT",
+    "DATASETS",
+    "Dataset",
+    "TextDataset",
+    "WrongContentError",
+    "by_header",
+    "by_position",
+    "content_hash",
+    "text_hash",
+    "verified",
+]
 
 Floats = NDArray[np.float64]
 
@@ -57,6 +68,45 @@ class Dataset(NamedTuple):
     urls: tuple[str, ...]
     parse: Callable[[Sequence[str], tuple[str, ...]], Floats]
     licence: str = "not stated at the source"
+
+
+class TextDataset(NamedTuple):
+    """A table of texts with hierarchies, as files of lines.
+
+    Attributes
+    ----------
+    title : str
+        A description in one line.
+    folder, file : str
+        Where the files lie in a data folder, and the name of the table there: gzip-compressed CSV with commas.
+    n : int
+        The number of records.
+    columns : tuple of str
+        The columns of the table.
+    sha256 : str
+        The :func:`text_hash` of the table.
+    url : str
+        The public file of the table, with semicolons between the fields; hierarchies lie beside it.
+    hierarchies : {column: (file, SHA-256)}
+        The hierarchies of columns, and the :func:`text_hash` of each.
+    licence : str
+        Terms of use.
+    """
+
+    title: str
+    folder: str
+    file: str
+    n: int
+    columns: tuple[str, ...]
+    sha256: str
+    url: str
+    hierarchies: Mapping[str, tuple[str, str]]
+    licence: str
+
+
+def text_hash(text: str) -> str:
+    """Return the SHA-256 of the lines of a text; how they end does not matter."""
+    return hashlib.sha256("\n".join(text.splitlines()).encode()).hexdigest()
 
 
 def content_hash(data: Floats) -> str:
@@ -255,3 +305,31 @@ DATASETS: dict[str, Dataset] = {
         licence=_UCI_LICENCE,
     ),
 }
+
+ARX_ADULT = TextDataset(
+    title="ARX 'adult': the 30162 complete records of UCI adult.data, nine columns, with hierarchies",
+    folder="hierarchies/arx_adult",
+    file="arx_adult.csv.gz",
+    n=30162,
+    columns=(
+        *("sex", "age", "race", "marital-status", "education"),
+        *("native-country", "workclass", "occupation", "salary-class"),
+    ),
+    sha256="bebcf81a3a36889491fad164c37277537d4d3a3cce409ee4127071cbeee7a137",
+    url=_raw("arx-deidentifier/arx", "aacd487", "data/adult.csv"),
+    hierarchies={
+        name: (f"adult_hierarchy_{name}.csv", sha256)
+        for name, sha256 in (
+            ("sex", "5a9b62883f9a7f2eafd05521bf8fc02061ea0057c912cacf1c56273f6825724d"),
+            ("age", "d3e9b9674ec288b84216542d225fc5fa612a7a58382264bad12478e7925364b9"),
+            ("race", "0874d9045f3fbf44b600fd71c37c3b4a0ed4f1ffb54c066bec2e2c8dcacaad44"),
+            ("marital-status", "28ba6d840d1e8b0f626a5a9d3a325d2bfa977199650839179d275246f6f71bd7"),
+            ("education", "2a57086787d9f7c22393ce2e4bbf7dabacf5c585d2d6c75e96c071e4e4cc4566"),
+            ("native-country", "696d3b53973311c096b33f98bb56e526016910b1a1cd5a1e904cb799d1077023"),
+            ("workclass", "5ea45c8b22ac675a9c247f8b18d0ad2a3ede8fff5d3d958262c69408920d35c8"),
+            ("occupation", "3743da2f6f5bae2d597f10407a26b76d0d4e0b5efa28c76aac10f186df7a7610"),
+            ("salary-class", "cb6163c5dc6f3a5288c7a8f57ee3f84fc5614f2fd54b3868a765557c8e75ab48"),
+        )
+    },
+    licence="Apache-2.0, according to the repository of ARX",
+)

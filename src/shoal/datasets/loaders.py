@@ -26,7 +26,7 @@ from shoal.datasets._transfer import LARGEST, TransferError, fetch, write_whole
 from shoal.datasets.tables import Table
 from shoal.errors import DatasetNotFoundError, OptionError, near_names
 
-__all__ = ["load", "names"]
+__all__ = ["folders_of", "load", "names"]
 
 log = logging.getLogger("shoal")
 
@@ -83,7 +83,7 @@ def load(name: str, *, data_home: str | os.PathLike[str] | None = None, download
         raise OptionError(
             f"The 'download' option of load must be True or False. Got an object of type {type(download).__name__}."
         )
-    folders = _folders(data_home)
+    folders = folders_of(data_home)
     for folder in folders:
         path = folder / dataset.file
         # os.path.isfile returns False for paths without permission; Path.is_file would raise.
@@ -115,13 +115,13 @@ def _table(name: str, dataset: Dataset, data: Floats) -> Table:
     return Table(name, dataset.columns, data, dataset.columns, dataset.title)
 
 
-def _folders(data_home: str | os.PathLike[str] | None) -> list[Path]:
+def folders_of(data_home: str | os.PathLike[str] | None, caller: str = "load") -> list[Path]:
     """Return the folders to look in, in order. Downloads go to the last one."""
     if data_home is not None:
         # An empty string would be the working directory, which is hardly intended.
         if data_home == "" or not isinstance(data_home, str | os.PathLike):
             shown = "''" if data_home == "" else f"an object of type {type(data_home).__name__}"
-            raise OptionError(f"The 'data_home' option of load must be the path of a folder. Got {shown}.")
+            raise OptionError(f"The 'data_home' option of {caller} must be the path of a folder. Got {shown}.")
         return [Path(data_home).expanduser()]
     return [*_data_folders(), _cache_folder()]
 

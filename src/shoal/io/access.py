@@ -54,6 +54,7 @@ def read(
     table, query : str, optional
         What to read from a database: a table (``schema.table``; names with dots in double quotes, ``"odd.name"``) or
         the result of a query, which cannot change anything. With neither, the database must have exactly one table.
+        `table` is also the data frame of an R file with several.
     sheet : str or int, optional
         The name or position (from 0) of the sheet of a workbook. By default the first.
     delimiter, encoding, decimal, quote : str, optional
@@ -80,7 +81,7 @@ def read(
         result: Source = _module(place.format).read(place, table=table, query=query, progress=report)
         return result
     with _on_disk(place) as path:
-        options: dict[str, Any] = {**csv_options, "sheet": sheet, "header": header, "progress": report}
+        options: dict[str, Any] = {**csv_options, "sheet": sheet, "table": table, "header": header, "progress": report}
         name = "standard input" if place.standard else str(place.path)
         return _read_file(Reading(path, place.format.name, name, place.suffix, place.compression, **options))
 
@@ -140,16 +141,11 @@ def write(
         )
     table = plain(table)
     checked = check if check is not None else _no_check
-    if escape_formulas and place.format.name not in ("csv", "excel"):
-        raise OptionError(
-            f"The 'escape_formulas' must be given for CSV files and workbooks only. Got it for {place.format.name}."
-        )
+    refuse_foreign_writing(place.format, name_of_table=name_of_table, escape_formulas=escape_formulas)
     if place.format.database:
         module = _module(place.format)
         written: Written = module.write(table, place, name=name_of_table, check=checked, force=force, progress=report)
         return written
-    if name_of_table is not None:
-        raise OptionError(f"The 'name_of_table' must be given for databases only. Got it for {place.format.name}.")
     if place.standard:
         job = Writing(Path(), place.format.name, "standard output", place.suffix, None, like, escape_formulas, report)
         return _to_standard_output(table, job, checked)
@@ -157,6 +153,19 @@ def write(
         *(Path(), place.format.name, str(place.path), place.suffix, place.compression, like, escape_formulas, report)
     )
     return _to_file(table, place, job, checked, force)
+
+
+def refuse_foreign_writing(format: Format, *, name_of_table: str | None, escape_formulas: bool) -> None:
+    """Refuse options of writing that a format does not have."""
+    if escape_formulas and format.name not in ("csv", "excel"):
+        raise OptionError(
+            f"The 'escape_formulas' must be given for CSV files and workbooks only. Got it for {format.name}."
+        )
+    if name_of_table is not None and not format.database:
+        raise OptionError(
+            f"The 'name_of_table' (--to-table) must be given for databases only. Got it for {format.name}.",
+            hint="leave it out, or name a database as the output.",
+        )
 
 
 def _to_file(table: pa.Table, place: Place, job: Writing, check: Check, force: bool) -> Written:
@@ -266,16 +275,21 @@ def _copy(pipe: IO[bytes], file: IO[bytes], name: str) -> None:
 def _refuse_foreign_options(format: Format, sql: dict[str, Any], sheet: dict[str, Any], csv: dict[str, Any]) -> None:
     """Refuse options that the format would ignore."""
     foreign = [
-        *((option, "databases") for option in sql if sql[option] is not None and not format.database),
+        *((option, "databases") for option in sql if sql[option] is not None and not _has(format, option)),
         *((option, "workbooks") for option in sheet if sheet[option] is not None and format.name != "excel"),
         *((option, "CSV files") for option in csv if csv[option] is not None and format.name != "csv"),
     ]
     for option, formats in foreign:
+        formats += " and R files" if option == "table" else ""
         raise OptionError(
             f"The {option!r} option of read must be given for {formats} only. Got the format {format.name!r}."
         )
     if sql["table"] is not None and sql["query"] is not None:
         raise OptionError("At most one of 'table' and 'query' must be given to read. Got both.")
+
+
+def _has(format: Format, option: str) -> bool:
+    return format.database or (format.name == "r" and option == "table")
 
 
 def _check_header(header: bool | None, format: Format) -> None:

@@ -21,7 +21,7 @@ from shoal.io.typed import at_midnight
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["texts", "write"]
+__all__ = ["bytes_of", "text", "texts", "through", "write"]
 
 _ROWS = 2**16
 
@@ -37,7 +37,7 @@ def write(table: pa.Table, job: Writing) -> Expected:
     warnings = () if job.escape_formulas else formulas.warning(wanted)
     wanted = formulas.escaped(wanted) if job.escape_formulas else wanted
     with open(job.path, "wb", buffering=0) as file:
-        _through(file, job.compression, lambda sink: _write_all(wanted, dialect, sink, job))
+        through(file, job.compression, lambda sink: _write_all(wanted, dialect, sink, job))
     again = {
         "delimiter": dialect.delimiter,
         "quote": dialect.quote,
@@ -52,11 +52,12 @@ def texts(table: pa.Table, decimal: str = ".") -> pa.Table:
     """Return a table with every column as text, nulls kept."""
     import pyarrow as pa
 
-    columns = [_text(column, name, decimal) for name, column in zip(table.column_names, table.columns, strict=True)]
+    columns = [text(column, name, decimal) for name, column in zip(table.column_names, table.columns, strict=True)]
     return pa.Table.from_arrays(columns, names=table.column_names)
 
 
-def _text(column: Any, name: str, decimal: str) -> Any:
+def text(column: Any, name: str, decimal: str = ".", format: str = "CSV") -> Any:
+    """Return a column as text, nulls kept; refuse one that does not hold single values."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -68,7 +69,7 @@ def _text(column: Any, name: str, decimal: str) -> Any:
         return column
     if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
         raise DataError(
-            f"A column must hold single values to be written as CSV. Got the column {name!r} of type {kind}.",
+            f"A column must hold single values to be written as {format}. Got the column {name!r} of type {kind}.",
             "leave it out, or write Parquet.",
         )
     if at_midnight(column):
@@ -77,7 +78,7 @@ def _text(column: Any, name: str, decimal: str) -> Any:
         text = column.cast(pa.string())
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         raise DataError(
-            f"A column must have a type that CSV can hold. Got the column {name!r} of type {kind}."
+            f"A column must have a type that {format} can hold. Got the column {name!r} of type {kind}."
         ) from None
     if pa.types.is_timestamp(kind) and pc.all(pc.match_substring_regex(text, r"\.0+Z?$")).as_py():
         text = pc.replace_substring_regex(text, r"\.0+(Z?)$", r"\1")  # digits that the type has, but no value
@@ -86,7 +87,7 @@ def _text(column: Any, name: str, decimal: str) -> Any:
     return text
 
 
-def _through(file: IO[bytes], compression: str | None, fill: Any) -> None:
+def through(file: IO[bytes], compression: str | None, fill: Any) -> None:
     """Call `fill` with a sink that compresses."""
     if compression == "gzip":
         import gzip
@@ -158,7 +159,6 @@ def _of_names(batch: Any, dialect: Dialect) -> Dialect:
 
 def _lines(batch: Any, dialect: Dialect, name: str) -> Iterator[memoryview]:
     """Yield the bytes of the lines of a batch."""
-    import pyarrow as pa
     import pyarrow.compute as pc
 
     if batch.num_rows == 0:
@@ -175,9 +175,16 @@ def _lines(batch: Any, dialect: Dialect, name: str) -> Iterator[memoryview]:
         joined = pc.binary_join_element_wise(*columns, dialect.delimiter, null_handling="replace", null_replacement="")
     # Joined to an empty text by the line end: each line gets its end, and the nulls of a single column a line.
     joined = pc.binary_join_element_wise(joined, "", dialect.newline, null_handling="replace", null_replacement="")
-    offsets = pa.Array.from_buffers(pa.int32(), len(joined) + 1, [None, joined.buffers()[1]], offset=joined.offset)
-    start, end = offsets[0].as_py(), offsets[len(joined)].as_py()
-    yield memoryview(joined.buffers()[2])[start:end]
+    yield bytes_of(joined)
+
+
+def bytes_of(texts: Any) -> memoryview:
+    """Return the bytes of an array of strings, one after the other."""
+    import pyarrow as pa
+
+    offsets = pa.Array.from_buffers(pa.int32(), len(texts) + 1, [None, texts.buffers()[1]], offset=texts.offset)
+    start, end = offsets[0].as_py(), offsets[len(texts)].as_py()
+    return memoryview(texts.buffers()[2])[start:end]
 
 
 def _quoted(column: Any, dialect: Dialect, name: str) -> Any:

@@ -22,12 +22,14 @@ class Format(NamedTuple):
     suffixes: tuple[str, ...]
     module: str
     database: bool = False
+    packed: bool = False  # also with a suffix of COMPRESSIONS
 
 
 FORMATS = {
     f.name: f
     for f in (
-        Format("csv", (".csv", ".tsv", ".txt", ".tab"), "shoal.io.csv_files"),
+        Format("csv", (".csv", ".tsv", ".txt", ".tab"), "shoal.io.csv_files", packed=True),
+        Format("jsonl", (".jsonl", ".ndjson"), "shoal.io.json_lines", packed=True),
         Format("parquet", (".parquet", ".pq"), "shoal.io.arrow_files"),
         Format("arrow", (".arrow", ".feather", ".ipc"), "shoal.io.arrow_files"),
         Format("excel", (".xlsx", ".xlsm"), "shoal.io.excel"),
@@ -36,6 +38,7 @@ FORMATS = {
         Format("spss-portable", (".por",), "shoal.io.statistics"),
         Format("sas", (".sas7bdat",), "shoal.io.statistics"),
         Format("sas-transport", (".xpt",), "shoal.io.statistics"),
+        Format("r", (".rds", ".rda", ".rdata"), "shoal.io.r_files"),
         Format("sqlite", (".sqlite", ".sqlite3", ".db"), "shoal.io.sqlite", database=True),
         Format("duckdb", (".duckdb",), "shoal.io.duck", database=True),
         Format("postgresql", (), "shoal.io.postgres", database=True),
@@ -43,7 +46,15 @@ FORMATS = {
 }
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 _SUFFIXES = {suffix: f.name for f in FORMATS.values() for suffix in f.suffixes}
-_ALIASES = {"tsv": "csv", "xlsx": "excel", "feather": "arrow", "ipc": "arrow", "postgres": "postgresql"}
+_ALIASES = {
+    "tsv": "csv",
+    "ndjson": "jsonl",
+    "json-lines": "jsonl",
+    "xlsx": "excel",
+    "feather": "arrow",
+    "ipc": "arrow",
+    "postgres": "postgresql",
+}
 
 
 class Place(NamedTuple):
@@ -80,7 +91,7 @@ def locate(where: str | os.PathLike[str], format: str | None, option: str) -> Pl
     if wanted is None and suffix not in _SUFFIXES:
         raise OptionError(
             f"The {option!r} must have a known suffix, or the format must be given. Got the suffix {suffix!r}.",
-            f"the suffixes are {', '.join(_SUFFIXES)}, the first four also with .gz or .zst; or pass format='csv'.",
+            f"the suffixes are {', '.join(_SUFFIXES)}, the first six also with .gz or .zst; or pass format='csv'.",
         )
     chosen = wanted or FORMATS[_SUFFIXES[suffix]]
     if chosen.name == "postgresql":
@@ -88,9 +99,10 @@ def locate(where: str | os.PathLike[str], format: str | None, option: str) -> Pl
             f"The {option!r} of format 'postgresql' must be an address. Got a path.",
             "write postgresql://user@host/database.",
         )
-    if compression and chosen.name != "csv":
+    if compression and not chosen.packed:
         raise OptionError(
-            f"The {option!r} may be compressed with {path.suffix} for CSV only. Got the format {chosen.name!r}.",
+            f"The {option!r} may be compressed with {path.suffix} for CSV and JSON lines only. "
+            f"Got the format {chosen.name!r}.",
             "other formats have their own compression, or none.",
         )
     return Place(chosen, path, None, suffix, compression)

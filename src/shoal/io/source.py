@@ -72,6 +72,7 @@ class Reading:
     suffix: str = ""
     compression: str | None = None
     sheet: str | int | None = None
+    table: str | None = None  # the object of a file of R
     delimiter: str | None = None
     quote: str | None = None
     encoding: str | None = None

@@ -45,9 +45,9 @@ def _needs(rules, g):  # type: ignore[no-untyped-def]
 @inner
 def _is_new(rules, g, members, size, i):  # type: ignore[no-untyped-def]
     """Whether record i has a known value of demand g that no member has."""
-    value = rules.codes[g, i]
+    value = rules.codes[g, i] >> rules.shifts[g]
     for p in range(size):
-        if rules.codes[g, members[p]] == value:
+        if rules.codes[g, members[p]] >> rules.shifts[g] == value:
             return False
     return value >= 0
 
@@ -168,9 +168,9 @@ def _choose(X, rules, ids, count, value, k, way, members, values, trial, used, r
 
     The nearest one with `value` (NOBODY: none) is preferred. If something is missed, they are the first k of `ids`.
     """
-    if value != NOBODY and rules.codes[0, ids[0]] != value:
+    if value != NOBODY and rules.codes[0, ids[0]] >> rules.shifts[0] != value:
         for p in range(1, count):
-            if rules.codes[0, ids[p]] == value:
+            if rules.codes[0, ids[p]] >> rules.shifts[0] == value:
                 i = ids[p]
                 for q in range(p, 1, -1):
                     ids[q] = ids[q - 1]
@@ -260,6 +260,6 @@ def grow_under_rules(points, rules, labels, groups, left, k, way, steps, room): 
             take_out(points, i)
             labels[i] = groups
             if rules.codes[0, i] >= 0:
-                left[rules.codes[0, i]] -= 1
+                left[rules.codes[0, i] >> rules.shifts[0]] -= 1
         groups += 1
     return groups

@@ -23,6 +23,8 @@ from shoal.kernels.search_state import EPSILON, FREE, ZERO, dot, save, settle, s
 OFFERS = 4
 # Ways to cut a group: along the line between its ends, around either, and in pairs.
 WAYS, PAIRS = 4, 3
+# Swaps between two groups are looked at if they are no more than this; shifts always are.
+MOST_SWAPS = 1 << 14
 
 
 class Room(NamedTuple):
@@ -106,7 +108,8 @@ def _window(s, rules, A, B, w):  # type: ignore[no-untyped-def]
     """
     lane = -1
     for g in range(rules.kinds.shape[0]):
-        if lane < 0 and rules.kinds[g] == LINE and rules.table[rules.starts[g] + 4 * rules.values[g]] == 0:
+        whole = rules.kinds[g] == LINE and rules.shifts[g] == 0
+        if lane < 0 and whole and rules.table[rules.starts[g] + 4 * rules.values[g]] == 0:
             lane = g
     low, high = -np.inf, np.inf
     for side in range(2):
@@ -137,7 +140,7 @@ def best_between(s, rules, A, B, k, w):  # type: ignore[no-untyped-def]
     square = square_apart(s.means, A, s.means, B)
     least, out, into = -s.totals[EPSILON], np.int64(-1), np.int64(-1)
     h, widest = 1.0 / a + 1.0 / b, s.radii[A] + s.radii[B]
-    swaps = np.sqrt(square) < widest
+    swaps = np.sqrt(square) < widest and a * b <= MOST_SWAPS
     give, take = a > k and b + 1 < w.along.shape[0], b > k and a + 1 < w.along.shape[0]
     if not (swaps or give or take):
         return out, into

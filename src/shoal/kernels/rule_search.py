@@ -1,8 +1,9 @@
 """Local search over partitions in which every group must satisfy demands on its sensitive values.
 
 A climb applies moves that gain (`shoal.kernels.rule_moves`). A kick swaps a few records at any cost, or puts two
-groups together and cuts them elsewhere; a climb follows, and the kick is taken back if nothing was gained. A group may
-have any number of records from k on: what is demanded may need more than 2k - 1.
+groups together and cuts them elsewhere; a climb follows, and the kick is taken back if the squared error has risen by
+more than the temperature allows. A group may have any number of records from k on: what is demanded may need more than
+2k - 1.
 """
 
 from __future__ import annotations
@@ -112,7 +113,7 @@ def _remake(s, A, w, reach):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def search(s, rules, k, w, reach, visits, steps):  # type: ignore[no-untyped-def]
+def search(s, rules, k, w, reach, visits, steps, temperature, cooling):  # type: ignore[no-untyped-def]
     """Climb from the groups on the stack, then kick.
 
     Parameters
@@ -126,8 +127,9 @@ def search(s, rules, k, w, reach, visits, steps):  # type: ignore[no-untyped-def
     visits : int
         How many groups are looked at at most, at first and after each kick.
     steps : int
-        Kicks, each followed by a climb and taken back if it does not gain. There are none as long as groups are left
-        on the stack.
+        Kicks, each followed by a climb. There are none as long as groups are left on the stack.
+    temperature, cooling : float
+        By how much a kick may raise the squared error, on average; by how much less after each kick.
 
     Returns
     -------
@@ -151,7 +153,12 @@ def search(s, rules, k, w, reach, visits, steps):  # type: ignore[no-untyped-def
             keep(s)
             if s.counts[DIRTY] > 0:
                 return True
-        elif done and s.totals[NOW] <= before:
+            continue
+        allowed = before
+        if temperature > 0.0:
+            allowed -= temperature * np.log(1.0 - draw(s.random))
+            temperature -= cooling
+        if done and s.totals[NOW] <= allowed:
             keep(s)
         else:
             undo(s)

@@ -1,9 +1,11 @@
 """What is demanded of the sensitive values of a group, measured from its members.
 
 The values of a group are sorted, so that equal ones lie together: a group of c records takes O(c log c), and O(log V)
-more for each of its values where they lie on a line, however many values V the table has. All demands lie in flat
-arrays, so that the time of compiling does not depend on their number. The measures are those of `shoal.privacy`, which
-checks what is published by other means.
+more for each of its values where they lie on a line, however many values V the table has. Where units are counted, a
+code has the unit of its record in its lowest bits, and every unit of a group counts as one, shared by its records.
+
+All demands lie in flat arrays, so that the time of compiling does not depend on their number. The measures are those of
+`shoal.privacy`, which checks what is published by other means.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from shoal.kernels.jit import inner, kernel
 SIZE, DISTINCT, ENTROPY, RECURSIVE, ALPHA, EQUAL, LINE, TREE, DELTA, BETA, ENHANCED = range(11)
 RISING = 3
 # Stands for no value where one may come or go; -1 is a missing one.
-NOBODY = -2
+NOBODY = -(1 << 62)
 # What rounding may do to a mean.
 SLACK = 1e-9
 # The greatest gap between what a group has and a demand, as a part of that.
@@ -32,7 +34,10 @@ class Rules(NamedTuple):
     Attributes
     ----------
     codes : int64[g, n]
-        For each demand, the value of each record; -1 where it is missing and that is not a value of its own.
+        For each demand, the value of each record; -1 where it is missing and that is not a value of its own. The lowest
+        bits are the number of its unit.
+    shifts : int64[g]
+        How many bits that number has; 0 if records are counted.
     kinds : int64[g]
     limits : float64[g]
         What a group must have at least, or at most if less is better; rounding included.
@@ -50,6 +55,7 @@ class Rules(NamedTuple):
     """
 
     codes: Array
+    shifts: Array
     kinds: Array
     limits: Array
     extras: Array
@@ -62,15 +68,31 @@ class Rules(NamedTuple):
 
 
 class Desk(NamedTuple):
-    """Room to work: counts int64[w + 2], below int64[v] for the nodes of trees, all zero between calls."""
+    """Room to work: counts and weights float64[w + 2]; zero between calls, below float64[v] and seen int64[u].
+
+    They are for the values of a group and what each counts, the nodes of trees, and units.
+    """
 
     counts: Array
+    weights: Array
     below: Array
+    seen: Array
 
 
 def desk(rules: Rules, largest: int) -> Desk:
     """Return the room to work that groups of at most `largest` records need."""
-    return Desk(np.zeros(largest + 2, np.int64), np.zeros(int(rules.nodes.max()) + 1, np.int64))
+    return Desk(
+        counts=np.zeros(largest + 2),
+        weights=np.zeros(largest + 2),
+        below=np.zeros(int(rules.nodes.max()) + 1),
+        seen=np.zeros(1 << int(rules.shifts.max()), np.int64),
+    )
+
+
+def values_in(rules: Rules, g: int) -> Array:
+    """Return int64[n]: the value of each record for demand g, without its unit."""
+    values: Array = rules.codes[g] >> rules.shifts[g]
+    return values
 
 
 @inner
@@ -119,28 +141,82 @@ def changed(values, size, gone, came, out):  # type: ignore[no-untyped-def]
 
 
 @inner
+def _weigh(values, first, size, shift, room):  # type: ignore[no-untyped-def]
+    """Fill `weights` with what each record counts; return what all count, and what those from `first` on do.
+
+    Each counts as one, or all those of a unit together.
+    """
+    if shift == 0:
+        return np.float64(size), np.float64(size - first)
+    mask, units, known = (np.int64(1) << shift) - 1, 0.0, 0.0
+    for p in range(size):
+        room.seen[values[p] & mask] += 1
+    for p in range(size):
+        room.weights[p] = 1.0 / room.seen[values[p] & mask]
+    for p in range(size):
+        unit = values[p] & mask
+        if room.seen[unit] > 0:
+            units += 1.0
+            room.seen[unit] = 0
+        if p >= first:
+            known += room.weights[p]
+    return units, known
+
+
+@inner
+def _run(values, p, size, shift, weights):  # type: ignore[no-untyped-def]
+    """Where the values equal to that at place p end, and what they count."""
+    value, amount = values[p] >> shift, 0.0
+    while p < size and values[p] >> shift == value:
+        amount += weights[p] if shift > 0 else 1.0
+        p += 1
+    return p, amount
+
+
+@inner
 def _tail_ratio(counts, runs, rank):  # type: ignore[no-untyped-def]
     """The largest count by the sum of all but the `rank` - 1 largest; `counts` are sorted. Infinite if none is left."""
     sort(counts, runs)
-    tail = 0
+    tail = 0.0
     for r in range(runs - rank + 1):
         tail += counts[r]
     return counts[runs - 1] / tail if tail > 0 else np.inf
 
 
 @inner
-def _line(values, first, size, table, at, V):  # type: ignore[no-untyped-def]
-    """Distance of the known values and the table along a line: the area between their cumulative shares."""
-    known = size - first
-    apart, p = 0.0, first
-    # Before its least value, a group has nothing.
-    apart += table[at + 2 * V + values[first]]
+def _different(values, first, size, shift, seen):  # type: ignore[no-untyped-def]
+    """How many different known values there are; where units are counted, each of another unit.
+
+    Each value takes the first unit that no other has taken: perhaps there are some more.
+    """
+    runs, p, mask = 0.0, first, (np.int64(1) << shift) - 1
     while p < size:
-        value = values[p]
-        while p < size and values[p] == value:
+        value, taken = values[p] >> shift, shift == 0
+        while p < size and values[p] >> shift == value:
+            if not taken and seen[values[p] & mask] == 0:
+                seen[values[p] & mask] = 1
+                taken = True
             p += 1
-        share = (p - first) / known
-        end = values[p] if p < size else V - 1
+        if taken:
+            runs += 1.0
+    if shift > 0:
+        for q in range(first, size):
+            seen[values[q] & mask] = 0
+    return runs
+
+
+@inner
+def _line(values, first, size, known, shift, table, at, V, weights):  # type: ignore[no-untyped-def]
+    """Distance of the known values and the table along a line: the area between their cumulative shares."""
+    apart, p, reached = 0.0, first, 0.0
+    # Before its least value, a group has nothing.
+    apart += table[at + 2 * V + (values[first] >> shift)]
+    while p < size:
+        value = values[p] >> shift
+        p, amount = _run(values, p, size, shift, weights)
+        reached += amount
+        share = reached / known
+        end = values[p] >> shift if p < size else V - 1
         # Where the table overtakes the group, between this value and the next.
         low, high = value, end
         while low < high:
@@ -156,39 +232,40 @@ def _line(values, first, size, table, at, V):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _tree(values, size, rules, g, below):  # type: ignore[no-untyped-def]
+def _tree(values, size, total, rules, g, room):  # type: ignore[no-untyped-def]
     """Distance of the values and the table in a tree: half of what enters or leaves each node, times its weight.
 
     Nodes that the group does not reach are told by the sum of the table's shares over all nodes.
     """
-    at, links, nodes = rules.starts[g], rules.links[g], rules.nodes[g]
+    at, links, nodes, shift = rules.starts[g], rules.links[g], rules.nodes[g], rules.shifts[g]
+    below = room.below
     for p in range(size):
-        node = rules.tree[links + nodes + values[p]]
+        node = rules.tree[links + nodes + (values[p] >> shift)]
+        amount = room.weights[p] if shift > 0 else 1.0
         while node >= 0:
-            below[node] += 1
+            below[node] += amount
             node = rules.tree[links + node]
     twice = rules.table[at + 2 * nodes]
     for p in range(size):
-        node = rules.tree[links + nodes + values[p]]
-        while node >= 0 and below[node] > 0:
+        node = rules.tree[links + nodes + (values[p] >> shift)]
+        while node >= 0 and below[node] > 0.0:
             whole = rules.table[at + nodes + node]
-            twice += rules.table[at + node] * (abs(below[node] / size - whole) - whole)
-            below[node] = 0
+            twice += rules.table[at + node] * (abs(below[node] / total - whole) - whole)
+            below[node] = 0.0
             node = rules.tree[links + node]
     return 0.5 * twice
 
 
 @inner
-def _likeness(values, size, rules, g):  # type: ignore[no-untyped-def]
+def _likeness(values, size, total, rules, g, weights):  # type: ignore[no-untyped-def]
     """What compares the shares of single values with those in the table: EQUAL, DELTA, BETA and ENHANCED."""
-    rule, at, beta = rules.kinds[g], rules.starts[g], rules.extras[g]
+    rule, at, beta, shift = rules.kinds[g], rules.starts[g], rules.extras[g], rules.shifts[g]
     found, p, kinds = 0.0, 0, 0
     while p < size:
-        value, first = values[p], p
-        while p < size and values[p] == value:
-            p += 1
+        value = values[p] >> shift
+        p, amount = _run(values, p, size, shift, weights)
         kinds += 1
-        share, whole = (p - first) / size, rules.table[at + value]
+        share, whole = amount / total, rules.table[at + value]
         if rule == EQUAL:
             found += max(0.0, share - whole)
         elif rule == DELTA:
@@ -200,21 +277,19 @@ def _likeness(values, size, rules, g):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _diversity(values, first, size, rules, g, counts):  # type: ignore[no-untyped-def]
+def _diversity(values, first, size, known, rules, g, room):  # type: ignore[no-untyped-def]
     """What looks at the known values of a group alone: DISTINCT, ENTROPY, RECURSIVE and ALPHA."""
-    rule, known = rules.kinds[g], size - first
-    runs, p, entropy, most = 0, first, 0.0, 0
-    while p < size:
-        value, start = values[p], p
-        while p < size and values[p] == value:
-            p += 1
-        counts[runs] = p - start
-        runs += 1
-        most = max(most, p - start)
-        if rule == ENTROPY:
-            entropy -= (p - start) / known * np.log((p - start) / known)
+    rule, shift, counts = rules.kinds[g], rules.shifts[g], room.counts
     if rule == DISTINCT:
-        return np.float64(runs)
+        return _different(values, first, size, shift, room.seen)
+    runs, p, entropy, most = 0, first, 0.0, 0.0
+    while p < size:
+        p, amount = _run(values, p, size, shift, room.weights)
+        counts[runs] = amount
+        runs += 1
+        most = max(most, amount)
+        if rule == ENTROPY:
+            entropy -= amount / known * np.log(amount / known)
     if rule == ENTROPY:
         return np.exp(entropy) if runs > 0 else 0.0
     if rule == ALPHA:
@@ -225,23 +300,24 @@ def _diversity(values, first, size, rules, g, counts):  # type: ignore[no-untype
 @inner
 def measure(rules, g, values, size, room):  # type: ignore[no-untyped-def]
     """What a group has of demand g, given its sorted values."""
-    rule, first = rules.kinds[g], 0
+    rule, first, shift = rules.kinds[g], 0, rules.shifts[g]
     if rule <= ALPHA or rule == LINE:
         while first < size and values[first] < 0:
             first += 1
+    total, known = _weigh(values, first, size, shift, room)
     if rule == SIZE:
-        return np.float64(size)
+        return total
     if rule <= ALPHA:
-        return _diversity(values, first, size, rules, g, room.counts)
+        return _diversity(values, first, size, known, rules, g, room)
     if rule == TREE:
-        return _tree(values, size, rules, g, room.below)
+        return _tree(values, size, total, rules, g, room)
     if rule != LINE:
-        return _likeness(values, size, rules, g)
+        return _likeness(values, size, total, rules, g, room.weights)
     at, V = rules.starts[g], rules.values[g]
-    whole, own = rules.table[at + 4 * V], first / size
+    whole, own = rules.table[at + 4 * V], (total - known) / total
     apart = abs(whole - own)
     if first < size and whole < 1.0:
-        apart += (1.0 - max(whole, own)) * _line(values, first, size, rules.table, at, V)
+        apart += (1.0 - max(whole, own)) * _line(values, first, size, known, shift, rules.table, at, V, room.weights)
     return apart
 
 
@@ -277,7 +353,7 @@ def values_of(rules, members, size, values, sums):  # type: ignore[no-untyped-de
     for g in range(rules.kinds.shape[0]):
         gather_values(rules.codes[g], members, size, values[g])
         sums[g, 0], sums[g, 1] = 0.0, 0.0
-        if rules.kinds[g] == LINE:
+        if rules.kinds[g] == LINE and rules.shifts[g] == 0:
             at, V = rules.starts[g], rules.values[g]
             for p in range(size):
                 if values[g, p] >= 0:
@@ -318,7 +394,7 @@ def change_holds(rules, values, sums, size, gone, came, trial, room):  # type: i
         into = rules.codes[g, came] if came >= 0 else NOBODY
         if out == into:
             continue
-        if rules.kinds[g] == LINE and _too_far(rules, g, sums, size, out, into):
+        if rules.kinds[g] == LINE and rules.shifts[g] == 0 and _too_far(rules, g, sums, size, out, into):
             return False
         if not holds(rules, g, trial, changed(values[g], size, out, into, trial), room):
             return False

@@ -95,7 +95,7 @@ def certainty_penalty(
     >>> penalty.total, penalty.average, penalty.by_attribute
     (2.5, 0.3125, {'age': 0.5, 'sex': 2.0})
     """
-    unit = _Unit("certainty_penalty", _leaf_shares, lambda sizes, total: sizes / total)
+    unit = _Unit("certainty_penalty", leaf_shares, lambda sizes, total: sizes / total)
     return _penalty(unit, values, labels, hierarchies or {}, weights or {})
 
 
@@ -219,7 +219,7 @@ def _of_sets(codes: Array, groups: GroupedRows, unit: _Unit) -> Array:
     return np.where(sizes > 1, unit.of_sets(sizes, max(1, int(np.count_nonzero(counts)))), 0.0)
 
 
-def _leaf_shares(hierarchy: Hierarchy) -> Array:
+def leaf_shares(hierarchy: Hierarchy) -> Array:
     """Return the number of leaves below each node, as a fraction of all: float64[nodes], 0 for leaves."""
     below = np.zeros(len(hierarchy))
     below[hierarchy.leaf_nodes] = 1

@@ -57,6 +57,14 @@ PLAN: tuple[Option, ...] = (
     _role("sensitive_attributes", "--sensitive", NAMES, "COL", "Sensitive: published unchanged."),
     _role("identifiers", "--id", NAMES, "COL", "Identifier: dropped."),
     _role("other", "--other", NAMES, "COL", "None of these: published unchanged."),
+    _role("drop", "--drop", NAMES, "COL", "Not published, whatever it holds: dropped."),
+    _field(
+        *("rest", "--rest", TEXT, "ROLE"),
+        "Role of all other columns: [cyan]qi[/cyan] groups on them, [cyan]other[/cyan] publishes them unchanged, "
+        "[cyan]drop[/cyan] drops them. Default: qi without --qi; with it, such a column is refused unless k holds for "
+        "it too.",
+        panel=ROLES,
+    ),
     _more("l", "--l", WHOLE, "L", "l-diversity: smallest number of different sensitive values in a group."),
     _more(
         *("t", "--t", NUMBER, "T"),
@@ -109,6 +117,18 @@ PLAN: tuple[Option, ...] = (
         "values of members.",
     ),
     _value(
+        *("top_coding", "--top", pairs(scalar, "a number or a date"), "COL=VALUE"),
+        "Replace values above this one by it, before anything else: a number, or a date such as 1990-12-31.",
+    ),
+    _value(
+        *("bottom_coding", "--bottom", pairs(scalar, "a number or a date"), "COL=VALUE"),
+        "Replace values below this one by it, before anything else.",
+    ),
+    _value(
+        *("rounding", "--round", pairs(scalar, "a step"), "COL=STEP"),
+        "Round numbers to multiples of a step, before anything else.",
+    ),
+    _value(
         *("formats", "--format", pairs(str, "a pattern such as %d/%m/%Y"), "COL=%d/%m/%Y"),
         "Format of the dates of a column.",
     ),
@@ -128,7 +148,11 @@ PLAN: tuple[Option, ...] = (
     _group(
         *("release", "--release", TEXT, "FORM"),
         "Form of the release: [cyan]microaggregation[/cyan] (default), [cyan]local-recoding[/cyan], "
-        "[cyan]global-recoding[/cyan], [cyan]strongly-safe[/cyan].",
+        "[cyan]global-recoding[/cyan], [cyan]full-domain[/cyan], [cyan]strongly-safe[/cyan].",
+    ),
+    _group(
+        *("suppress", "--suppress", NUMBER, "SHARE"),
+        "Largest share of the records that may be left out, such as [cyan]0.05[/cyan]. Default: 0.",
     ),
     _group(
         *("cells", "--cell", pairs(scalar, "a width, a number of levels, value or *"), "COL=CELL"),
@@ -171,7 +195,7 @@ _writing = partial(Option, panel=FILES, part="writing")
 
 READING: tuple[Option, ...] = (
     _reading("--from", "Format of IN, if its suffix does not tell.", "FORMAT", field="format"),
-    _reading("--table", "Table of a database.", "T", field="table"),
+    _reading("--table", "Table of a database, or data frame of an R file.", "T", field="table"),
     _reading("--query", "SQL query of a database.", "SQL", field="query"),
     _reading("--sheet", "Sheet of a workbook.", "S", field="sheet"),
     _reading("--delimiter", "Delimiter of CSV. Default: detected.", "C", field="delimiter"),

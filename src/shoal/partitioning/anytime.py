@@ -1,6 +1,8 @@
 """The anytime search: the best partition for the time that is given.
 
-1. *Start*: a quick method; better starts are overtaken at once.
+1. *Start*: a quick method, as better starts are overtaken at once. In a large table, most methods leave some groups
+   whose records lie far apart, and no neighbours to exchange them with: the best of several methods is improved by
+   rounds of ONA first.
 2. *Chains*: local search with exact costs, kicked again and again by freeing a few neighbouring groups and rebuilding
    them (`shoal.kernels.kicks`). A step costs the same however many records there are.
 3. *Islands*: several chains from different starts, none of which sees the others.
@@ -10,7 +12,7 @@
 Groups of equal records that nobody needs are left out (`shoal.partitioning.equal_groups`).
 
 A table of many records is cut into regions, which are searched side by side, and cut in another way in the next round,
-so that no border stays.
+so that no border stays. Neighbours are looked for once, in the whole table.
 
 A partition that is at hand is valid at every moment, and a better one takes its place only after its squared error was
 computed anew by `shoal.kernels.groups`. With `max_steps` the result depends on the seed alone, not on threads or
@@ -35,7 +37,7 @@ from shoal.arrays import Array, group_means
 from shoal.kernels import kicks as _kicks
 from shoal.partitioning import plain as _plain
 from shoal.partitioning.chains import Budget, field
-from shoal.partitioning.choice import DEFAULT_SECONDS, quick_start
+from shoal.partitioning.choice import DEFAULT_SECONDS, WHOLE
 from shoal.partitioning.compiling import SEARCH, beside
 from shoal.partitioning.covering import solve
 from shoal.partitioning.equal_groups import in_play
@@ -45,8 +47,8 @@ from shoal.partitioning.neighbour_bound import neighbour_bound
 from shoal.partitioning.paths import univariate
 from shoal.partitioning.pool import SMALL_TABLE, Pool, squared_error
 from shoal.partitioning.refine import split_large
-from shoal.partitioning.registry import find
-from shoal.progress import Progress, Standing, silent
+from shoal.partitioning.starts import SHARE, Start, first_partition
+from shoal.progress import Progress, Standing, Tried, part, silent
 
 Generator = np.random.Generator
 
@@ -54,8 +56,6 @@ log = logging.getLogger("shoal")
 
 # Bounds are proven up to a tolerance: so near is met.
 MET = 1 + 2e-6
-# The share of the time for the start.
-STARTING = 1 / 6
 # For k = 2: the share of the time for the search before the proof is tried, the share of the rest for that, and the
 # seconds below which it is not tried.
 SEARCHING, PROVING, LEAST_PROOF = 0.2, 0.9, 2.0
@@ -63,15 +63,15 @@ SEARCHING, PROVING, LEAST_PROOF = 0.2, 0.9, 2.0
 SAMPLE = 64
 # Seconds after which a search may want other starts.
 LONG = 5.0
-# Records that are searched as a whole; of a larger table, the records of a region at most, and regions at least. Larger
-# regions have fewer borders, at which nothing can be gained, smaller ones can be searched side by side.
-WHOLE, REGION, REGIONS = 6000, 20_000, 4
+# Of a table that is not searched as a whole, the records of a region at most, and regions at least. Larger regions have
+# fewer borders, at which nothing can be gained, smaller ones can be searched side by side.
+REGION, REGIONS = 20_000, 4
 # Rounds over all regions: where steps are counted, or nothing is known of the pace yet; and at most.
 FIRST_ROUNDS, MOST_ROUNDS = 3, 12
 # Groups of equal records that are left to each record that lies nearest to them.
 LENT = 1
 # Beyond so many records the bound is not looked at: it would take long, and is not met anyway.
-BOUND_RECORDS = 200_000
+BOUND_RECORDS = 20_000
 
 
 def anytime(
@@ -81,29 +81,30 @@ def anytime(
     rng: Generator,
     time_limit: float | None = None,
     max_steps: int | Literal["none"] = "none",
+    start: Start = "auto",
+    rounds: int | Literal["auto"] = "auto",
     n_jobs: int = 1,
     report: Progress = silent,
 ) -> Array:
     """Search for the lowest loss until the time is over, nothing is gained any more, or the bound is met.
 
-    `max_steps` counts kicks, over all chains; the result is then reproducible, unless a time limit ends it before.
-    Without either, the search goes on for a minute. Ctrl-C ends it, and the best partition so far is returned.
+    `max_steps` counts kicks, over all chains; the result is then reproducible, unless a time limit ends it before. With
+    0, it is what the search would start from. Without either, the search goes on for a minute. Ctrl-C ends it, and the
+    best partition so far is returned.
     """
     if len(X) < 2 * k:
         return np.zeros(len(X), np.int64)
     if X.shape[1] == 1:
         return univariate(X, k, report=report)
-    seconds = np.inf if max_steps != "none" else (DEFAULT_SECONDS if time_limit is None else time_limit) * STARTING
-    name, options = quick_start(len(X), X.shape[1], seconds)
-    extra = {"n_jobs": n_jobs} if find(name).parallel else {}
-
-    def start(Y: Array) -> Array:
-        few = len(X) <= WHOLE  # where the index of `mdav` would take longer to compile than it saves
-        labels: Array = _plain.mdav(Y, k) if few else find(name).load()(Y, k, **options, **extra)
+    begin = time.perf_counter()
+    if max_steps != 0:
+        begin = _ready(X, k, lambda Y: _plain.mdav(Y, k), time_limit, max_steps)
+    labels, tried = first_partition(X, k, start, rounds, time_limit, max_steps, n_jobs, report)
+    if max_steps == 0:
+        report(Standing(1.0, time.perf_counter() - begin, tried[-1].loss, np.inf, tried))
         return labels
-
-    begin = _ready(X, k, start, time_limit, max_steps)
-    return _Hunt(X, k, start(X), rng, begin, time_limit, max_steps, n_jobs, report).run()
+    rest = part(report, SHARE, 1.0) if len(X) > WHOLE else report
+    return _Hunt(X, k, labels, rng, begin, time_limit, max_steps, n_jobs, rest, tried=tried).run()
 
 
 def refine_anytime(
@@ -144,6 +145,8 @@ def _ready(
         _Hunt(few, k, labels, rng, time.perf_counter(), None, 1, 1, silent, quiet=True).run()
         if len(X) > SMALL_TABLE:
             Pool(few).nearest_each(few, 1, np.arange(len(few)))
+        if len(X) > WHOLE:
+            first_partition(few, k, "best", 1, None, 0, 1, silent)
         for other in OTHER_STARTS if long else ():
             other(few, k)
     if interrupted.is_set():
@@ -166,9 +169,10 @@ class _Hunt:
         n_jobs: int,
         report: Progress,
         *,
+        tried: tuple[Tried, ...] = (),
         quiet: bool = False,
     ) -> None:
-        self.quiet = quiet
+        self.quiet, self.tried = quiet, tried
         # Around their mean, records keep the digits in which they differ.
         self.X, self.k, self.rng, self.n_jobs = np.ascontiguousarray(X - X.mean(axis=0)), k, rng, n_jobs
         self.begin, self.report = begin, report
@@ -228,7 +232,7 @@ class _Hunt:
         if self.steps is None:
             fraction = seconds / (self.until - self.begin)
         gap = self.error / self.bound - 1 if self.bound else (np.inf if self.error else 0.0)
-        return Standing(fraction, seconds, self.error / self.spread if self.spread else 0.0, gap)
+        return Standing(fraction, seconds, self.error / self.spread if self.spread else 0.0, gap, self.tried)
 
     def _ended(self) -> bool:
         """Whether the time is over, also beside a limit of steps, or nothing can be gained any more."""
@@ -266,6 +270,7 @@ class _Hunt:
     def _regions(self) -> None:
         """Search regions side by side, in rounds with other borders each."""
         number, rounds = 0, FIRST_ROUNDS
+        self.place = field(self.X, self.k, self.rng, self.n_jobs)
         with ThreadPoolExecutor(self.n_jobs) as threads:
             while number < rounds and not self._ended():
                 pace = self._round(threads, number, rounds)
@@ -286,8 +291,7 @@ class _Hunt:
             if self.stop.is_set() or time.perf_counter() >= self.until:
                 return None
             rows, rng = regions[region], np.random.default_rng(seeds[region])
-            place = field(np.ascontiguousarray(self.X[rows]), self.k, rng)
-            found = Evolution(place, compact(self.labels[rows]), rng, self.stop, turn=number)
+            found = Evolution(self.place.of(rows), compact(self.labels[rows]), rng, self.stop, turn=number)
             until = min(self.until, time.perf_counter() + seconds * len(rows))
             found.run(Budget(until, None if steps is None else round(steps * len(rows))))
             return found

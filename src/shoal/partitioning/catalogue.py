@@ -50,9 +50,24 @@ _N_INIT = MethodOption("n_init", 10, "number of random starts, of which the best
 MAX_STEPS = MethodOption(
     "max_steps",
     "none",
-    "most kicks, over all chains; makes the result reproducible",
+    "most steps, over all chains; makes the result reproducible",
     choices=("none",),
     least=0,
+    whole=True,
+)
+_START = MethodOption(
+    "start",
+    "auto",
+    'method of the first partition; "best": `mdav+` or `mondrian-strict`, whichever loses less',
+    choices=("auto", "best", "mdav", "mdav+", "mondrian-strict"),
+)
+_ROUNDS = MethodOption(
+    "rounds",
+    "auto",
+    "rounds of ONA before the search, which mend groups that lie scattered",
+    choices=("auto",),
+    least=0,
+    most=30,
     whole=True,
 )
 _RHO = MethodOption("rho", 0.5, "parts of at most n^rho records are left to ONA*", least=0.0, most=1.0)
@@ -382,11 +397,11 @@ METHODS: tuple[Method, ...] = (
     ),
     Method(
         "anytime",
-        "local search with exact costs, kicked again and again: the lowest loss within the time given",
+        "local search with exact costs, shaken up again and again: the lowest loss within the time given",
         OWN,
-        "runs until the time limit; the time per kick does not depend on n; O(n (d + k)) memory",
+        "runs until the time limit; the time per step does not depend on n; O(n (d + k)) memory",
         "anytime:anytime",
-        (MAX_STEPS,),
+        (MAX_STEPS, _START, _ROUNDS),
         parallel=True,
         random=True,
         timed=True,

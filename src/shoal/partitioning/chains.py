@@ -12,7 +12,8 @@ import numpy as np
 from shoal.arrays import Array, group_means
 from shoal.kernels import kicks as _kicks
 from shoal.kernels import search_state as _state
-from shoal.partitioning.pool import nearest_others
+from shoal.partitioning.choice import furthest_rank
+from shoal.partitioning.pool import SMALL_TABLE, kinds, nearest_others
 
 # Temperatures at the start of a cycle, as a share of the mean squared error of a group.
 HEAT, LESS_HEAT = 0.1, 0.03
@@ -23,8 +24,6 @@ REMEMBERED, REMEMBERED_RECORDS = 20, 1 << 22
 # Steps between two looks at the clock: few at first, as a step may take long.
 FIRST_STEPS, MOST_STEPS = 8, 1024
 LOOK = 0.02
-# The highest rank of a neighbour in a list.
-FURTHEST = 200
 # Seconds between two words on how it goes.
 SPEAK = 0.5
 # Pairs of groups without a gain that are kept in mind, a power of two: they are to fit into the processor's cache.
@@ -77,6 +76,25 @@ class Field(NamedTuple):
     far: Array
     keys: Array
 
+    def of(self, rows: Array) -> Field:
+        """Return the field of some of the records, without the neighbours that are not among them.
+
+        Parameters
+        ----------
+        rows : int64[r]
+            Ascending.
+        """
+        # The last place is that of neighbours that are not there.
+        place = np.full(len(self.X) + 1, -1, np.int32)
+        place[rows] = np.arange(len(rows))
+        near, far = (_to_the_left(place[lists[rows]]) for lists in (self.near, self.far))
+        return Field(np.ascontiguousarray(self.X[rows]), self.k, near, far, self.keys[rows])
+
+
+def _to_the_left(lists: Array) -> Array:
+    """Return lists of neighbours with those that are there first, in their order."""
+    return np.take_along_axis(lists, np.argsort(lists < 0, axis=1, kind="stable"), axis=1)
+
 
 def field(X: Array, k: int, rng: np.random.Generator, n_jobs: int = 1) -> Field:
     """Return the field of some records.
@@ -85,9 +103,8 @@ def field(X: Array, k: int, rng: np.random.Generator, n_jobs: int = 1) -> Field:
     one of the records there is taken.
     """
     n = len(X)
-    points, kind, counts = np.unique(X, axis=0, return_inverse=True, return_counts=True)
-    kind = kind.reshape(-1)
-    near, far = np.arange(6 + k // 3), _far_ranks(k)
+    points, kind, counts = _points(X)
+    near, far = np.arange(6 + k // 3), _far_ranks(n, k)
     lists = np.full((n, int(far[-1]) + 1 if len(points) > 1 else 1), -1, np.int32)
     m = min(lists.shape[1], len(points) - 1)
     if m > 0:
@@ -102,10 +119,19 @@ def field(X: Array, k: int, rng: np.random.Generator, n_jobs: int = 1) -> Field:
     )
 
 
-def _far_ranks(k: int) -> Array:
+def _points(X: Array) -> tuple[Array, Array, Array]:
+    """Return the different records, which of them each record equals, and how many records equal each."""
+    if len(X) <= SMALL_TABLE:  # without kernels, which would have to be compiled
+        points, kind, counts = np.unique(X, axis=0, return_inverse=True, return_counts=True)
+        return points, kind.reshape(-1), counts
+    same = kinds(X)
+    return np.ascontiguousarray(X[same.firsts]), same.of, np.bincount(same.of)
+
+
+def _far_ranks(n: int, k: int) -> Array:
     """Return the ranks of the neighbours of a list that reaches far: 0, .. 4, then ever further apart."""
     ranks, rank = list(range(5)), 5.0
-    while (rank := 1.8 * rank) <= min(6 * k + 20, FURTHEST):
+    while (rank := 1.8 * rank) <= furthest_rank(n, k):
         ranks.append(int(rank) - 1)
     return np.array(ranks)
 

@@ -4,18 +4,28 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-# Seconds of one core on ordinary tables: for each n^1.5 d of one run of ONA* and of MDAV, each n^1.5 (d + 8) of MONA
-# with rho = 0.5, and each k^1.6 (d + 8) of a kick of the search. Many independent columns, where an index helps least,
-# take ONA* several times as long.
-ONA_STAR_SECONDS = 4e-8
-MDAV_SECONDS = 1.5e-8
+# Seconds of one core on ordinary tables, n records of which m are different, with d coordinates: for each
+# m^1.25 (d + 8) of MDAV+, and of a search for each of the neighbours of a record, tens of them; for each
+# n^1.25 (d + 8) of the first round of ONA (the second takes half of that); for each n^1.5 (d + 8) of MONA with
+# rho = 0.5; and for each k^1.6 (d / 4 + 16) of a step of the search. Many independent columns, where an index helps
+# least, take several times as long.
+MDAV_SECONDS = 2.5e-8
+NEIGHBOUR_SECONDS = 4e-8
+ROUND_SECONDS = 4e-8
 MONA_SECONDS = 3e-9
-KICK_SECONDS = 1.7e-7
+STEP_SECONDS = 1.2e-7
 # About how many seconds `auto` and `anytime` take if no limit is given.
 DEFAULT_SECONDS = 60.0
-# Kicks for each k records: what is enough if nobody asks for more, what must be possible for a search to pay, and
-# what is hardly worth exceeding.
-KICKS, FEWEST_KICKS, MOST_KICKS = 100, 20, 20_000
+# Steps of the search for each k records: what is enough if nobody asks for more, what must be possible for a search to
+# pay, and what is hardly worth exceeding.
+STEPS, FEWEST_STEPS, MOST_STEPS = 100, 1, 20_000
+# Rounds of ONA that pay before a search; later ones gain little.
+ROUNDS = 2
+# Up to so many records a table is searched as a whole, and the search needs no help at its start.
+WHOLE = 6000
+# From so many records on, the neighbours of a record that are looked for are fewer: the highest rank of one, by number.
+LARGE = 50_000
+FURTHEST, FURTHEST_OF_LARGE = 200, 20
 # Up to so many records the optimum is found within so many seconds.
 EXACT_RECORDS = 30
 EXACT_SECONDS = 20.0
@@ -39,22 +49,30 @@ class Choice(NamedTuple):
     seconds: float | None = None
 
 
-def quick_start(n: int, d: int, seconds: float) -> tuple[str, dict[str, Any]]:
+def quick_start(n: int, d: int, seconds: float, different: int | None = None) -> tuple[str, dict[str, Any]]:
     """Return the method, with its options, that makes the best start of a search within about `seconds`."""
     if d == 1:
         return "univariate", {}
     # Better starts are overtaken at once.
-    if MDAV_SECONDS * n**1.5 * d <= seconds:
-        return "mdav", {}
-    if MONA_SECONDS * n**1.5 * (d + 8) <= 2 * seconds:
-        return "mona-2d", {}
-    return "mondrian-v2d", {"whole": "2k-1"}
+    if _sweep(n if different is None else different, d) <= seconds:
+        return ("mdav" if n <= WHOLE else "mdav+"), {}
+    return _cuts(n, d, 2 * seconds, different)
 
 
-def choose(n: int, d: int, k: int, seconds: float | None = None, patience: float = DEFAULT_SECONDS) -> Choice:
-    """Choose the method of least expected loss that ends within about `seconds` on one core.
+def choose(
+    n: int,
+    d: int,
+    k: int,
+    seconds: float | None = None,
+    patience: float = DEFAULT_SECONDS,
+    different: int | None = None,
+) -> Choice:
+    """Choose what has the least expected loss and ends within about `seconds` on one core.
 
     By estimates and not by the clock, so that the choice, and what it gives, does not depend on how busy a machine is.
+    A table of at most WHOLE records is searched from a simple start. For a larger one, quick methods are tried, the
+    best partition is improved by rounds of ONA, which also mend groups that lie scattered, and the time that is left
+    goes to the search.
 
     Parameters
     ----------
@@ -64,25 +82,77 @@ def choose(n: int, d: int, k: int, seconds: float | None = None, patience: float
         To be used as well as possible. None: what takes longer than `patience` is not chosen, but a search is not
         longer than it need be.
     patience : float
+    different : int or None
+        Number of different records, which the time of most steps follows. None: all are.
     """
     limit = patience if seconds is None else seconds
     if d == 1:
         return Choice("univariate", {}, "a single coordinate has an exact optimum")
     if n <= EXACT_RECORDS and limit >= EXACT_SECONDS:
         return Choice("exact", {}, f"{n} records are few enough to prove the optimum")
-    once = ONA_STAR_SECONDS * n**1.5 * d
-    kicks = _kicks_of_each(n, d, k, limit - once, KICKS if seconds is None else MOST_KICKS)
-    if kicks >= FEWEST_KICKS:
-        steps = n // k * kicks
-        return Choice("anytime", {"max_steps": steps}, f"{n:,} records allow a search of {steps:,} steps", seconds)
-    if once <= limit:
-        return Choice("ona*", {}, f"{n:,} records allow one run over the whole table, but no longer search")
-    if MONA_SECONDS * n**1.5 * (d + 8) <= limit:
-        return Choice("mona-2d", {}, f"{n:,} records are too many for a run over the whole table")
-    return Choice("mondrian-v2d", {"whole": "2k-1"}, f"{n:,} records allow median cuts only")
+    m = n if different is None else different
+    left = limit - _sweep(m, d)
+    if left < 0:
+        name, options = _cuts(n, d, limit, different)
+        return Choice(name, options, f"{n:,} records are too many for anything but cuts")
+    rounds = rounds_within(n, d, left, ROUNDS if n > WHOLE else 0)
+    left -= sum(_round(n, d, before) for before in range(rounds))
+    steps = _steps(n, d, k, left - _neighbours(n, m, d, k), STEPS if seconds is None else MOST_STEPS)
+    if n <= WHOLE:
+        steps = max(steps, FEWEST_STEPS * (n // k))
+        reason = f"{n:,} records allow a search of {steps:,} steps"
+        return Choice("anytime", {"max_steps": steps}, reason, seconds)
+    if rounds < ROUNDS:
+        steps = 0
+    start = "best" if 2 * m <= n else "mdav+"
+    words = {0: "a quick method", 1: "a quick method and a round of exchanges"}.get(rounds, "rounds of exchanges")
+    what = f"{words}, but no search" if steps == 0 else f"a search of {steps:,} steps"
+    known = f" ({m:,} different)" if m < n else ""
+    options = {"start": start, "rounds": rounds, "max_steps": steps}
+    return Choice("anytime", options, f"{n:,} records{known} allow {what}", seconds)
 
 
-def _kicks_of_each(n: int, d: int, k: int, seconds: float, most: int) -> int:
-    """Return how many kicks for every k records fit into the time, at most `most`."""
-    each = KICK_SECONDS * k**1.6 * (d + 8) * max(1, n // k)
-    return min(most, int(max(0.0, seconds) / each))
+def furthest_rank(n: int, k: int) -> int:
+    """Return the highest rank of a neighbour that the search looks at: ranks are 0, 1, .."""
+    return min(6 * k + 20, FURTHEST) if n <= LARGE else FURTHEST_OF_LARGE
+
+
+def rounds_within(n: int, d: int, seconds: float, most: int) -> int:
+    """Return how many rounds of ONA fit into the time, at most `most`."""
+    count = 0
+    while count < most and seconds >= _round(n, d, count):
+        seconds -= _round(n, d, count)
+        count += 1
+    return count
+
+
+def _sweep(m: int, d: int) -> float:
+    """Return the seconds of MDAV+."""
+    return float(MDAV_SECONDS * m**1.25 * (d + 8))
+
+
+def _round(n: int, d: int, before: int) -> float:
+    """Return the seconds of a round of ONA after others."""
+    return float(ROUND_SECONDS * n**1.25 * (d + 8) / 2**before)
+
+
+def _neighbours(n: int, m: int, d: int, k: int) -> float:
+    """Return the seconds in which the search finds the neighbours of all records."""
+    return float(NEIGHBOUR_SECONDS * m**1.25 * (d + 8) * (1 + furthest_rank(n, k) / 10))
+
+
+def _steps(n: int, d: int, k: int, seconds: float, most: int) -> int:
+    """Return how many steps of the search fit into the time: at most `most` for every k records, 0 if too few."""
+    groups = max(1, n // k)
+    fitting = int(max(0.0, seconds) / (STEP_SECONDS * k**1.6 * (d / 4 + 16)))
+    return 0 if fitting < FEWEST_STEPS * groups else min(most * groups, fitting - fitting % 100)
+
+
+def _cuts(n: int, d: int, seconds: float, different: int | None) -> tuple[str, dict[str, Any]]:
+    """Return the method for a table that is too large for all others."""
+    # Median cuts separate equal records, and lose far more where there are many.
+    if different is not None and 2 * different <= n:
+        return "mondrian-strict", {}
+    if MONA_SECONDS * n**1.5 * (d + 8) <= seconds:
+        return "mona-2d", {}
+    return "mondrian-v2d", {"whole": "2k-1"}

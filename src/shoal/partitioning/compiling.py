@@ -45,7 +45,7 @@ def _example() -> tuple[_state.State, _rules.Rules, _rule_moves.Room]:
     state = new_state(X, K, labels, near, keys, 0, width=2 * K, spare=2, remembered=1)
     whole, real = np.zeros(1, np.int64), np.ones(1)
     codes = np.zeros((1, RECORDS), np.int64)
-    rules = _rules.Rules(codes, whole + _rules.DISTINCT, real, real, whole + 1, whole, whole, real, whole, whole)
+    rules = _rules.Rules(codes, whole, whole + _rules.DISTINCT, real, real, whole + 1, whole, whole, real, whole, whole)
     return state, rules, _rule_moves.room(rules, _rules.desk(rules, 2 * K), 2 * K, 2 * K, COLUMNS)
 
 
@@ -94,7 +94,7 @@ def _compile_rule_kicks() -> None:
 
 def _compile_rule_search() -> None:
     s, rules, w = _example()
-    compile_for(_rule_search.search, s, rules, K, w, 1, 1, 1)
+    compile_for(_rule_search.search, s, rules, K, w, 1, 1, 1, 0.0, 0.0)
 
 
 def _compile_rule_growth() -> None:

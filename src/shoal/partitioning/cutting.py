@@ -5,6 +5,7 @@ A callable decides which groups fall short, so the same cuts serve all kinds of 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -17,8 +18,14 @@ from shoal.progress import Progress, silent
 # Power iterations towards the principal axis of a group, starting from its coordinate of largest variance.
 STEPS = 8
 # Most records checked at once, and for all cuts of one group; in larger groups only some positions are tried.
-AT_ONCE, OF_ONE = 1 << 22, 1 << 20
+AT_ONCE, OF_ONE = 1 << 21, 1 << 18
 FEWEST = 8
+# Most numbers of coordinates copied at once.
+COPIED = 1 << 22
+# Coordinates of largest variance at whose median a part may be cut.
+TRIED = 24
+# Tables of at most so many records are cut in two in every possible way, if no other way was found.
+FEW_RECORDS = 16
 # A cut must save more than this share of the squared error of a group: more than rounding errors.
 GAIN = 1e-12
 
@@ -57,10 +64,10 @@ class Pieces(NamedTuple):
         return Pieces(self.rows[np.lexsort((values, self.own))], self.own)
 
 
-def median_cuts(X: Array, k: int, falls_short: FallsShort, report: Progress = silent) -> Array:
+def median_cuts(X: Array, k: int, falls_short: FallsShort, report: Progress = silent, until: float = np.inf) -> Array:
     """Cut parts at the median of the coordinate of largest variance where both sides satisfy the requirements.
 
-    Otherwise the other coordinates are tried in turn. Parts that no median divides are left to `recut`. All parts of a
+    Otherwise other coordinates are tried in turn. Parts that no median divides are left to `recut`. All parts of a
     level are cut at once.
 
     Parameters
@@ -71,6 +78,8 @@ def median_cuts(X: Array, k: int, falls_short: FallsShort, report: Progress = si
     falls_short : callable
         All records as one group must not fall short.
     report : callable
+    until : float
+        When no more is cut.
 
     Returns
     -------
@@ -80,13 +89,13 @@ def median_cuts(X: Array, k: int, falls_short: FallsShort, report: Progress = si
     n = len(X)
     labels, count = np.zeros(n, np.int64), 1
     level = Pieces(np.arange(n), np.zeros(n, np.int64))
-    while len(level.rows):
+    while len(level.rows) and _in_time(until):
         report(min(0.9, np.log(count) / np.log(max(2.0, n / k))))
         left = level.only(level.sizes >= 2 * k)
         cut: list[Pieces] = []
-        falling = np.argsort(-_variances(X[left.rows], left), axis=1, kind="stable")
-        for turn in range(X.shape[1]):
-            if len(left.rows) == 0:
+        falling = np.argsort(-_variances(X, left), axis=1, kind="stable")
+        for turn in range(min(TRIED, X.shape[1])):
+            if len(left.rows) == 0 or not _in_time(until):
                 break
             left = left.along(X[left.rows, falling[left.own, turn]])
             sizes = left.sizes
@@ -101,10 +110,14 @@ def median_cuts(X: Array, k: int, falls_short: FallsShort, report: Progress = si
         rows = np.concatenate([part.rows for part in cut]) if cut else np.empty(0, np.int64)
         rows = rows[np.argsort(labels[rows], kind="stable")]
         level = Pieces(rows, np.unique(labels[rows], return_inverse=True)[1])
-    return recut(X, labels, k, falls_short)
+    return recut(X, labels, k, falls_short, until)
 
 
-def recut(X: Array, labels: Array, k: int, falls_short: FallsShort) -> Array:
+def _in_time(until: float) -> bool:
+    return until == np.inf or time.perf_counter() < until
+
+
+def recut(X: Array, labels: Array, k: int, falls_short: FallsShort, until: float = np.inf) -> Array:
     """Cut groups in two, repeatedly, where both sides satisfy the requirements: each at the cut that saves most.
 
     Cuts are tried along the principal axis of a group and along its coordinate of largest variance, at every position
@@ -117,6 +130,8 @@ def recut(X: Array, labels: Array, k: int, falls_short: FallsShort) -> Array:
         From 0 to m - 1, each group of at least k records.
     k : int
     falls_short : callable
+    until : float
+        When no more is cut.
 
     Returns
     -------
@@ -129,9 +144,9 @@ def recut(X: Array, labels: Array, k: int, falls_short: FallsShort) -> Array:
     level = Pieces(order, labels[order])
     while True:
         level = level.only(level.sizes >= 2 * k)
-        if len(level.rows) == 0:
+        if len(level.rows) == 0 or not _in_time(until):
             return labels
-        cut, upper = _cheapest(X, level, k, falls_short)
+        cut, upper = _cheapest(X, level, k, falls_short, until)
         moved = cut[level.own] & upper
         labels[level.rows[moved]] = count + (np.cumsum(cut) - 1)[level.own[moved]]
         count += int(cut.sum())
@@ -140,36 +155,81 @@ def recut(X: Array, labels: Array, k: int, falls_short: FallsShort) -> Array:
         level = Pieces(rows, np.unique(labels[rows], return_inverse=True)[1])
 
 
-def _variances(Y: Array, parts: Pieces) -> Array:
+def _centred(X: Array, parts: Pieces) -> Iterator[tuple[slice, Array]]:
+    """Yield float64[r, c]: some coordinates at a time, of the records minus the mean of their part."""
+    sizes, starts = parts.sizes, parts.starts
+    width = max(1, COPIED // max(1, len(parts.rows)))
+    for first in range(0, X.shape[1], width):
+        some = slice(first, min(first + width, X.shape[1]))
+        Y = X[parts.rows, some]
+        means = np.add.reduceat(Y, starts, axis=0) / sizes[:, None]
+        yield some, Y - means[parts.own]
+
+
+def _variances(X: Array, parts: Pieces) -> Array:
     """Return float64[p, d]: variances of the coordinates in each part, equal if they differ by rounding only.
 
     Standardised columns all have the same variance, and rounding errors must not choose among them.
     """
-    if len(Y) == 0:
-        return np.empty((0, Y.shape[1]))
-    centred = _centred(Y, parts)
-    spread = np.add.reduceat(centred * centred, parts.starts, axis=0) / parts.sizes[:, None]
+    if len(parts.rows) == 0:
+        return np.empty((0, X.shape[1]))
+    spread = _spread(X, parts) / parts.sizes[:, None]
     largest = spread.max(axis=1, keepdims=True)
     return np.where(spread >= largest * (1 - 1e-9), largest, spread)
 
 
-def _centred(Y: Array, parts: Pieces) -> Array:
-    """Return float64[r, d]: records minus the mean of their part."""
-    means = np.add.reduceat(Y, parts.starts, axis=0) / parts.sizes[:, None]
-    centred: Array = Y - means[parts.own]
-    return centred
+def best_halves(X: Array, k: int, falls_short: FallsShort) -> Array | None:
+    """Return the cut of a few records in two that saves most of all that satisfy the requirements; None if none does.
+
+    Parameters
+    ----------
+    X : float64[n, d]
+        At most `FEW_RECORDS` records: every cut is tried.
+    k : int
+    falls_short : callable
+
+    Returns
+    -------
+    int64[n] or None
+        0 or 1 for each record.
+    """
+    n = len(X)
+    if n < 2 * k or n > FEW_RECORDS:
+        return None
+    # The first record is always on the side 0, so that no cut occurs twice.
+    sides = (np.arange(1 << (n - 1))[:, None] >> np.arange(n)) & 1
+    upper = sides.sum(axis=1)
+    sides = sides[(upper >= k) & (n - upper >= k)][:, ::-1]
+    sums = sides @ (X - X.mean(axis=0))
+    upper = sides.sum(axis=1)
+    order = np.argsort(-(sums**2).sum(axis=1) / (upper * (n - upper)), kind="stable")
+    for some in np.array_split(order, max(1, len(order) * n // OF_ONE)):
+        rows = np.tile(np.arange(n), len(some))
+        bad = falls_short(rows, (2 * np.arange(len(some))[:, None] + sides[some]).ravel())
+        good = np.flatnonzero(~(bad[::2] | bad[1::2]))
+        if len(good):
+            best: Array = sides[some[good[0]]].astype(np.int64)
+            return best
+    return None
 
 
-def _cheapest(X: Array, parts: Pieces, k: int, falls_short: FallsShort) -> tuple[Array, Array]:
+def _spread(X: Array, parts: Pieces) -> Array:
+    """Return float64[p, d]: the squared error of each part in each coordinate."""
+    spread = np.empty((len(parts.sizes), X.shape[1]))
+    for some, centred in _centred(X, parts):
+        spread[:, some] = np.add.reduceat(centred * centred, parts.starts, axis=0)
+    return spread
+
+
+def _cheapest(X: Array, parts: Pieces, k: int, falls_short: FallsShort, until: float) -> tuple[Array, Array]:
     """Return bool[p], which parts can be cut, and bool[r], which records are then on the upper side.
 
     The positions of each part are tried in order of what they save: first one, then two, then four at once.
     """
-    sizes, starts = parts.sizes, parts.starts
-    centred = _centred(X[parts.rows], parts)
-    orders, gains = zip(*(_gains(centred, parts, axis, k) for axis in _axes(centred, parts)), strict=True)
+    sizes, spread = parts.sizes, _spread(X, parts)
+    orders, gains = zip(*(_gains(X, parts, axis, k) for axis in _axes(X, parts, spread)), strict=True)
     saved = np.concatenate(gains)
-    least = GAIN * np.add.reduceat((centred**2).sum(axis=1), starts)
+    least = GAIN * spread.sum(axis=1)
     candidates = np.flatnonzero(saved > np.tile(least[parts.own], len(orders)))
     # By part, those that save most first.
     owner = np.tile(parts.own, len(orders))[candidates]
@@ -180,12 +240,15 @@ def _cheapest(X: Array, parts: Pieces, k: int, falls_short: FallsShort) -> tuple
     tried, batch = 0, 1
     while True:
         open_parts = np.flatnonzero((chosen < 0) & (first[:-1] + tried < first[1:]))
-        if len(open_parts) == 0:
+        if len(open_parts) == 0 or not _in_time(until):
             break
         ends = np.minimum(first[open_parts] + tried + batch, first[open_parts + 1])
         lengths = ends - first[open_parts] - tried
         offsets = np.repeat(ends - np.cumsum(lengths), lengths)
-        for some in _slices(np.arange(lengths.sum()) + offsets, sizes[owner[np.arange(lengths.sum()) + offsets]]):
+        next_ones = np.arange(lengths.sum()) + offsets
+        for some in _slices(next_ones, sizes[owner[next_ones]]):
+            if not _in_time(until):
+                break
             good = some[_holds(parts, orders, candidates[some], falls_short)]
             own = owner[good]
             lead = np.flatnonzero(np.diff(own, prepend=-1))
@@ -200,33 +263,39 @@ def _cheapest(X: Array, parts: Pieces, k: int, falls_short: FallsShort) -> tuple
     return chosen >= 0, upper
 
 
-def _axes(centred: Array, parts: Pieces) -> Iterator[Array]:
+def _axes(X: Array, parts: Pieces, spread: Array) -> Iterator[Array]:
     """Yield float64[r]: positions along the coordinate of largest variance, then along the principal axis."""
-    starts = parts.starts
-    spread = np.add.reduceat(centred * centred, starts, axis=0)
+    starts, sizes = parts.starts, parts.sizes
     widest = spread.argmax(axis=1)
-    along = centred[np.arange(len(centred)), widest[parts.own]]
+    along = X[parts.rows, widest[parts.own]]
+    along = along - (np.add.reduceat(along, starts) / sizes)[parts.own]
     yield along
-    if centred.shape[1] == 1:
+    if X.shape[1] == 1:
         return
+    axes = np.empty(spread.shape)
     for _ in range(STEPS):
-        axes = np.add.reduceat(centred * along[:, None], starts, axis=0)
+        for some, centred in _centred(X, parts):
+            axes[:, some] = np.add.reduceat(centred * along[:, None], starts, axis=0)
         lengths = np.sqrt((axes**2).sum(axis=1, keepdims=True))
         axes /= np.where(lengths > 0, lengths, 1.0)
-        along = np.einsum("ij,ij->i", centred, axes[parts.own])
+        along = np.zeros(len(parts.rows))
+        for some, centred in _centred(X, parts):
+            along += np.einsum("ij,ij->i", centred, axes[parts.own, some])
     yield along
 
 
-def _gains(centred: Array, parts: Pieces, along: Array, k: int) -> tuple[Array, Array]:
+def _gains(X: Array, parts: Pieces, along: Array, k: int) -> tuple[Array, Array]:
     """Return the records in their order along an axis, and what a cut after each saves; -1 where no cut is allowed.
 
     A cut that leaves a of s records with the sum S of their differences from the mean saves |S|^2 s / (a (s - a)).
     """
     order = np.lexsort((along, parts.own))
     sizes, starts = parts.sizes, parts.starts
-    sums = np.cumsum(centred[order], axis=0)
-    before = np.where(starts[:, None] > 0, sums[starts - 1], 0.0)
-    square = ((sums - before[parts.own]) ** 2).sum(axis=1)
+    square = np.zeros(len(order))
+    for _, centred in _centred(X, parts):
+        sums = np.cumsum(centred[order], axis=0)
+        before = np.where(starts[:, None] > 0, sums[starts - 1], 0.0)
+        square += ((sums - before[parts.own]) ** 2).sum(axis=1)
     a = np.arange(len(order)) - starts[parts.own] + 1
     size = sizes[parts.own]
     step = np.maximum(1, size // np.maximum(FEWEST, OF_ONE // size))

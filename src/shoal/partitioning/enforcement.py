@@ -18,7 +18,7 @@ from shoal.kernels import rules as _rules
 from shoal.kernels.rules import Rules
 from shoal.partitioning import rule_growth as _growth
 from shoal.partitioning.choice import quick_start
-from shoal.partitioning.cutting import median_cuts
+from shoal.partitioning.cutting import best_halves, median_cuts
 from shoal.partitioning.pool import numbered, squared_error
 from shoal.partitioning.registry import find
 from shoal.partitioning.repair import repair
@@ -31,6 +31,12 @@ from shoal.progress import Progress, part, silent
 ALL_WAYS = 60_000
 # Seconds that a plain method may take for the start.
 STARTING = 20.0
+# The share of a time limit in which starts are made, and that of the rest in which they are compared.
+STARTS, COMPARED = 0.3, 0.5
+# The share in which a start may still be cut, if there was no time to make it as it should be.
+CUTTING = 0.8
+# How many of the starts are searched, on tables of at most so many records; of larger ones, only the best is.
+FINALISTS, FEW_RECORDS = 3, 20_000
 
 
 class Way(NamedTuple):
@@ -77,6 +83,7 @@ WAYS: dict[str, Way] = {
         "the nearest record, or the nearest one that adds diversity where that is needed", "own", _diverse, False
     ),
 }
+QUICKEST = ("mondrian", "growth", "t-first", "repair", "k-first", "merge")
 
 
 def enforce(
@@ -110,7 +117,7 @@ def enforce(
         For each group, of the last search.
     rng : Generator
     time_limit : float or None
-        Seconds for the local search. None: it ends after a number of steps.
+        Seconds for all of it. None: it ends after a number of steps.
     n_jobs : int
     report : callable
 
@@ -132,54 +139,122 @@ def enforce(
     if way == "best":
         names = [name for name, one in WAYS.items() if one.tried and one.fits(required.rules)]
         names = [name for name in names if WAYS[name].many or len(X) <= ALL_WAYS]
-    until = None if time_limit is None else time.perf_counter() + time_limit
-    rules = required.rules if search else None
-    candidates: list[tuple[float, Array]] = []
-    for turn, name in enumerate(names):
-        report_part = part(report, 0.5 * turn / len(names), 0.5 * (turn + 1) / len(names))
-        start = _start(name, X, k, required, labels, report_part)
-        if rules is not None and len(names) > 1:
-            # Starts are compared after a descent, when no single move gains any more.
-            seconds = _left(until, len(names) - turn + 1)
-            start = _search(X, k, start, rules, rng=rng, kicks=0, time_limit=seconds, n_jobs=n_jobs)
-        candidates.append((squared_error(X, start), start))
-    best = min(candidates, key=lambda one: one[0])[1]
-    if rules is not None:
-        report_part = part(report, 0.5, 1.0)
-        steps = KICKS if kicks is None else kicks
-        best = _search(
-            X, k, best, rules, rng=rng, kicks=steps, time_limit=_left(until), n_jobs=n_jobs, report=report_part
-        )
+    until = np.inf if time_limit is None else time.perf_counter() + time_limit
+    work = _Work(X, k, required, labels, rng, n_jobs, until, search and required.rules is not None)
+    candidates = work.starts(names, part(report, 0.0, 0.5))
+    best = work.searched(candidates, KICKS if kicks is None else kicks, part(report, 0.5, 1.0))
     report(1.0)
     return numbered(best)
 
 
-def _left(until: float | None, shares: int = 1) -> float | None:
-    return None if until is None else max(0.0, (until - time.perf_counter()) / shares)
+class _Work:
+    """The starts of a partition, and the searches from them, in the time there is."""
+
+    def __init__(
+        self,
+        X: Array,
+        k: int,
+        required: Requirements,
+        labels: Array | None,
+        rng: np.random.Generator,
+        n_jobs: int,
+        until: float,
+        search: bool,
+    ) -> None:
+        self.X, self.k, self.required, self.labels, self.rng, self.n_jobs = X, k, required, labels, rng, n_jobs
+        self.until, self.rules = until, required.rules if search else None
+
+    def starts(self, names: list[str], report: Progress) -> list[Array]:
+        """Return the partitions of some ways, the best first; those for which there is no time are left out.
+
+        They are compared after a descent, when no single move gains any more, or their share of the time is used up.
+        """
+        begun, made = time.perf_counter(), []
+        end = self._after(STARTS)
+        # Cuts are quick and come first, so that there is a partition in any case; repairs take longest.
+        for turn, name in enumerate(sorted(names, key=QUICKEST.index)):
+            # One more way takes about as long as those before.
+            if turn and begun + (time.perf_counter() - begun) * (turn + 1) / turn >= end:
+                break
+            report_part = part(report, turn / len(names), (turn + 1) / len(names))
+            times = end, self._after(CUTTING)
+            made.append(_start(name, self.X, self.k, self.required, self.labels, report_part, *times))
+        if len(names) > 1:
+            for turn, start in enumerate(made):
+                made[turn] = self._search(start, 0, self._after(COMPARED / (len(made) - turn)))
+        if self.required.local and not any(one.any() for one in made):
+            halves = best_halves(self.X, self.k, self.required.falls_short)
+            made += [] if halves is None else [self._search(halves, 0, self.until)]
+        return sorted(made, key=lambda one: squared_error(self.X, one))
+
+    def _after(self, share: float) -> float:
+        """Return when this share of the remaining time is over."""
+        now = time.perf_counter()
+        return self.until if self.until == np.inf else now + share * (self.until - now)
+
+    def searched(self, candidates: list[Array], kicks: int, report: Progress) -> Array:
+        """Return the best partition that searches from some partitions, the best first, lead to.
+
+        Each gets a share of the kicks or of the time. The last part of a time limit is for the best of all.
+        """
+        best = candidates[0]
+        if self.rules is None:
+            return best
+        if not kicks:
+            return self._search(best, 0, self.until)
+        few = candidates[: FINALISTS if len(self.X) <= FEW_RECORDS else 1]
+        turns, found = len(few) + (self.until < np.inf and len(few) > 1), []
+        for turn, start in enumerate(few):
+            end = self._after(1 / (turns - turn))
+            found.append(self._search(start, kicks, end, part(report, turn / turns, (turn + 1) / turns)))
+        best = min(found, key=lambda one: squared_error(self.X, one))
+        if turns > len(few):
+            best = self._search(best, kicks, self.until, part(report, len(few) / turns, 1.0))
+        return best
+
+    def _search(self, start: Array, kicks: int, until: float, report: Progress = silent) -> Array:
+        if self.rules is None:
+            return start
+        limit = None if until == np.inf else max(0.0, until - time.perf_counter())
+        options = {"rng": self.rng, "kicks": kicks, "time_limit": limit, "n_jobs": self.n_jobs, "report": report}
+        return _search(self.X, self.k, start, self.rules, **options)  # type: ignore[arg-type]
 
 
-def _start(name: str, X: Array, k: int, required: Requirements, labels: Array | None, report: Progress) -> Array:
-    """Return the partition of one way, repaired where it falls short."""
+def _start(
+    name: str,
+    X: Array,
+    k: int,
+    required: Requirements,
+    labels: Array | None,
+    report: Progress,
+    until: float = np.inf,
+    cut_until: float = np.inf,
+) -> Array:
+    """Return the partition of one way, repaired where it falls short.
+
+    After `until` it is made coarsely, and cut until `cut_until`.
+    """
     rules = required.rules
     if name == "mondrian":
-        start = median_cuts(X, k, required.falls_short, report)
+        start = median_cuts(X, k, required.falls_short, report, until)
     elif rules is None or name in ("repair", "merge"):
-        start = _plain(X, k) if labels is None else labels
+        start = _plain(X, k, until) if labels is None else labels
         if rules is not None and name == "merge":
-            start = _growth.merge_worst(X, start, rules, report=report)
+            start = _growth.merge_worst(X, start, rules, report=report, until=until)
     elif name == "k-first":
-        start = _growth.k_first(X, k, rules, report=report)
+        start = _growth.k_first(X, k, rules, report=report, until=until)
     elif name == "t-first":
-        start = _growth.t_first(X, k, rules, report=report)
+        start = _growth.t_first(X, k, rules, report=report, until=until)
     else:
-        start = _growth.diverse_growth(X, k, rules, report=report)
+        start = _growth.diverse_growth(X, k, rules, report=report, until=until)
     # The repair also cuts large groups, which the other ways have done already.
     falls_short = name == "repair" or required.falls_short(np.arange(len(X)), start).any()
-    return repair(X, start, k, required) if falls_short else start
+    return repair(X, start, k, required, until=until, cut_until=cut_until) if falls_short else start
 
 
-def _plain(X: Array, k: int) -> Array:
+def _plain(X: Array, k: int, until: float = np.inf) -> Array:
     """Return the partition of a quick method, made without regard to the requirements."""
-    name, options = quick_start(len(X), X.shape[1], STARTING)
+    seconds = STARTING if until == np.inf else min(STARTING, max(0.0, until - time.perf_counter()) / 4)
+    name, options = quick_start(len(X), X.shape[1], seconds)
     labels: Array = find(name).load()(X, k, **options)
     return np.unique(labels, return_inverse=True)[1].astype(np.int64)

@@ -5,6 +5,7 @@ There is one loop. A strategy decides which groups fall short, and which groups 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Protocol
 
@@ -33,8 +34,10 @@ class Strategy(Protocol):
         """Merge group g into group target[g] (int64[m]). The new groups are numbered 0, 1, ... without gaps."""
 
 
-def merge(labels: Array, strategy: Strategy, report: Progress = silent) -> Array:
+def merge(labels: Array, strategy: Strategy, report: Progress = silent, until: float = np.inf) -> Array:
     """Merge groups in rounds until none falls short or only one is left; return the labels.
+
+    If there is no time left, all groups that fall short become one; if that still falls short, all do.
 
     Parameters
     ----------
@@ -43,20 +46,35 @@ def merge(labels: Array, strategy: Strategy, report: Progress = silent) -> Array
     strategy : Strategy
         Of the same groups.
     report : callable
+    until : float
     """
     part_of = np.arange(int(labels.max()) + 1)
     groups, most = len(part_of), 0
+    late = False
     while True:
         short = strategy.falling_short()
         most = max(most, len(short))
         if len(short) == 0 or groups == 1:
             return part_of[labels]
         report(1 - len(short) / most)
-        joined = strategy.choose(short)
+        if until < np.inf and time.perf_counter() >= until:
+            joined = np.zeros(groups, np.int64) if late else _in_one(short, groups)
+            late = True
+        else:
+            joined = strategy.choose(short)
         stay = joined == np.arange(groups)
         target = (np.cumsum(stay) - 1)[joined]
         strategy.merge(target)
         part_of, groups = target[part_of], int(stay.sum())
+
+
+def _in_one(short: Array, groups: int) -> Array:
+    """Return int64[m]: the groups that fall short join the first of them, or the first group if there is only one."""
+    joined = np.arange(groups)
+    joined[short] = short[0]
+    if len(short) == 1:
+        joined[1 if short[0] == 0 else short[0]] = 0
+    return joined
 
 
 class Cheapest:

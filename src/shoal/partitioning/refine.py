@@ -219,7 +219,7 @@ def rounds(
                 work.renumber(labels)
             else:
                 work = Work(X, labels, k, n_jobs)
-        report(count / MOST_ROUNDS)
+        report(count / min(most, MOST_ROUNDS))
     return labels
 
 
@@ -240,11 +240,18 @@ def split_large(X: Array, k: int, labels: Array, split: Callable[[Array, int], A
 
 
 def ona_rounds(
-    X: Array, k: int, labels: Array, *, by_row: bool = True, n_jobs: int = 1, report: Progress = silent
+    X: Array,
+    k: int,
+    labels: Array,
+    *,
+    by_row: bool = True,
+    most: int = MOST_ROUNDS,
+    n_jobs: int = 1,
+    report: Progress = silent,
 ) -> Array:
     """Dissolve groups and reassign records in rounds, as ONA* does from its start (T algorithms 15 to 17).
 
-    Groups of 2k records or more are split by MDAV+ first. At most 30 rounds.
+    Groups of 2k records or more are split by MDAV+ first. At most 30 rounds, or `most`.
     """
     labels = split_large(X, k, labels, mdav_plus, in_place=True)
 
@@ -253,7 +260,7 @@ def ona_rounds(
         work.dissolve()
         work.reassign()
 
-    return rounds(X, k, labels, one_round, most=MOST_ROUNDS, by_row=by_row, n_jobs=n_jobs, report=report)
+    return rounds(X, k, labels, one_round, most=most, by_row=by_row, n_jobs=n_jobs, report=report)
 
 
 def tfrp2(

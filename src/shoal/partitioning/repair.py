@@ -21,6 +21,8 @@ def repair(
     *,
     resplit: bool = True,
     report: Progress = silent,
+    until: float = np.inf,
+    cut_until: float = np.inf,
 ) -> Array:
     """Return labels of groups that have at least k records each and satisfy all requirements.
 
@@ -35,6 +37,8 @@ def repair(
         Whether to cut groups in two where both sides satisfy everything. If not, records that were together stay
         together.
     report : callable
+    until, cut_until : float
+        When what is left is merged coarsely, and when no more is cut.
 
     Returns
     -------
@@ -47,7 +51,7 @@ def repair(
         If all records as one group do not satisfy the requirements.
     """
     tally = required.tally(labels)
-    labels = merge(labels, Cheapest(X, labels, k, tally), part(report, 0.0, 0.5))
+    labels = merge(labels, Cheapest(X, labels, k, tally), part(report, 0.0, 0.5), until)
     everyone = np.arange(len(X))
     if not labels.any() and required.falls_short(everyone, labels)[0]:
         tally.refuse()
@@ -57,7 +61,7 @@ def repair(
             hint="ask for a smaller k.",
         )
     if resplit:
-        cut = recut(X, labels, k, required.falls_short)
+        cut = recut(X, labels, k, required.falls_short, cut_until)
         # Requirements that compare groups with their surroundings may fail after all cuts, though each cut alone holds.
         if required.local or not required.falls_short(everyone, cut).any():
             labels = cut

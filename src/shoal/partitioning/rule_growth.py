@@ -3,11 +3,12 @@
 Source: Soria-Comas, Domingo-Ferrer, Sanchez and Martinez (2015): t-Closeness through microaggregation: strict privacy
 with enhanced utility preservation. IEEE TKDE 27(11). Their three algorithms are `merge_worst`, `k_first` and `t_first`;
 here they also handle ties, missing values and distances other than that of ranks. Some of the groups returned may still
-fall short and must be repaired.
+fall short and must be repaired. Where there is no time left (`until`), the remaining records become one group.
 """
 
 from __future__ import annotations
 
+import time
 from itertools import pairwise
 
 import numpy as np
@@ -39,22 +40,22 @@ def measured(rules: Rules, labels: Array) -> Array:
     return values
 
 
-def k_first(X: Array, k: int, rules: Rules, *, report: Progress = silent) -> Array:
+def k_first(X: Array, k: int, rules: Rules, *, report: Progress = silent, until: float = np.inf) -> Array:
     """Grow groups of the k nearest records and swap others in until they are close to the table (algorithm 2)."""
-    return _grown(X, k, rules, _growth.SWAPPING, report)
+    return _grown(X, k, rules, _growth.SWAPPING, report, until)
 
 
-def diverse_growth(X: Array, k: int, rules: Rules, *, report: Progress = silent) -> Array:
+def diverse_growth(X: Array, k: int, rules: Rules, *, report: Progress = silent, until: float = np.inf) -> Array:
     """Grow groups by the nearest record, or by the nearest one that adds diversity where that is needed.
 
     Groups take in records with the most frequent value as long as more of them are left than later groups could use.
     """
-    return _grown(X, k, rules, _growth.ADDING, report)
+    return _grown(X, k, rules, _growth.ADDING, report, until)
 
 
-def _grown(X: Array, k: int, rules: Rules, way: int, report: Progress) -> Array:
+def _grown(X: Array, k: int, rules: Rules, way: int, report: Progress, until: float) -> Array:
     grow = _grow_plainly if len(X) <= SMALL_TABLE else _grow
-    labels = grow(X, k, rules, way, report)
+    labels = grow(X, k, rules, way, report, until)
     rows, groups = np.flatnonzero(labels < 0), int(labels.max()) + 1
     if len(rows) >= k or groups == 0:
         labels[rows] = groups
@@ -63,24 +64,24 @@ def _grown(X: Array, k: int, rules: Rules, way: int, report: Progress) -> Array:
     return labels
 
 
-def _grow(X: Array, k: int, rules: Rules, way: int, report: Progress) -> Array:
+def _grow(X: Array, k: int, rules: Rules, way: int, report: Progress, until: float) -> Array:
     """Return labels of groups that are grown while there are at least 2k records, -1 for those that are left."""
     n = len(X)
     pool, labels, groups = Pool(X, means=True), np.full(n, -1, np.int64), 0
     left, room = _frequencies(rules), _rules.desk(rules, n)
-    while pool.count >= 2 * k:
+    while pool.count >= 2 * k and _in_time(until):
         groups = int(_growth.grow_under_rules(pool.points, rules, labels, groups, left, k, way, _steps(n, k), room))
         pool.tidy()
         report(1 - pool.count / n)
     return labels
 
 
-def _grow_plainly(X: Array, k: int, rules: Rules, way: int, report: Progress) -> Array:
+def _grow_plainly(X: Array, k: int, rules: Rules, way: int, report: Progress, until: float) -> Array:
     """Do as `_grow` does, without an index, which would take seconds to compile."""
     n = len(X)
     rows, labels, groups, seed = np.arange(n), np.full(n, -1, np.int64), 0, -1
     left, room = _frequencies(rules), _rules.desk(rules, n)
-    while len(rows) >= 2 * k:
+    while len(rows) >= 2 * k and _in_time(until):
         # Every other seed of a call is the record furthest from the one before.
         opposite = groups % _steps(n, k) % 2 == 1
         seed = int(rows[square_distances(X[rows], X[seed] if opposite else mean_of(X[rows])).argmax()])
@@ -96,16 +97,21 @@ def _grow_plainly(X: Array, k: int, rules: Rules, way: int, report: Progress) ->
             m = min(4 * m, most)
         labels[chosen] = groups
         groups += 1
-        values = rules.codes[0, chosen]
+        values = _rules.values_in(rules, 0)[chosen]
         left -= np.bincount(values[values >= 0], minlength=len(left))
         rows = rows[labels[rows] < 0]
         report(1 - len(rows) / n)
     return labels
 
 
+def _in_time(until: float) -> bool:
+    return until == np.inf or time.perf_counter() < until
+
+
 def _frequencies(rules: Rules) -> Array:
     """Return how many records have each value of the first demand."""
-    return np.bincount(rules.codes[0][rules.codes[0] >= 0], minlength=1)
+    values = _rules.values_in(rules, 0)
+    return np.bincount(values[values >= 0], minlength=1)
 
 
 def _steps(n: int, k: int) -> int:
@@ -120,12 +126,12 @@ def _nearest_groups(X: Array, labels: Array, rows: Array) -> Array:
     return nearest_each(means, np.ascontiguousarray(X[rows]), 1)[:, 0]
 
 
-def merge_worst(X: Array, labels: Array, rules: Rules, *, report: Progress = silent) -> Array:
+def merge_worst(X: Array, labels: Array, rules: Rules, *, report: Progress = silent, until: float = np.inf) -> Array:
     """Merge the group furthest from the table with the nearest one, until all are close enough (algorithm 1).
 
     Demands other than t-closeness are left to the repair.
     """
-    return merge(labels, _WorstFirst(X, labels, rules), report)
+    return merge(labels, _WorstFirst(X, labels, rules, until), report)
 
 
 class _WorstFirst:
@@ -134,8 +140,8 @@ class _WorstFirst:
     Arrays are indexed by the original group numbers; `alive` has the numbers of the remaining groups, ascending.
     """
 
-    def __init__(self, X: Array, labels: Array, rules: Rules) -> None:
-        self.X, self.rules, self.close = X, rules, closeness(rules)
+    def __init__(self, X: Array, labels: Array, rules: Rules, until: float) -> None:
+        self.X, self.rules, self.close, self.until = X, rules, closeness(rules), until
         self.means = group_means(X, labels)
         self.alive, self.rows = np.arange(len(self.means)), members(labels)
         self.pool = Pool(self.means, self.alive)
@@ -143,8 +149,8 @@ class _WorstFirst:
         self.pair = (0, 0)
 
     def falling_short(self) -> Array:
-        """Return the groups that are further from the table than allowed."""
-        return np.flatnonzero(self.missed[self.alive] > 0)
+        """Return the groups that are further from the table than allowed; none if there is no time for them."""
+        return np.flatnonzero(self.missed[self.alive] > 0) if _in_time(self.until) else self.alive[:0]
 
     def choose(self, short: Array) -> Array:
         """Return the group that each group joins: one joins another, the others stay."""
@@ -174,7 +180,7 @@ class _WorstFirst:
 # --- t first ---
 
 
-def t_first(X: Array, k: int, rules: Rules, *, report: Progress = silent) -> Array:
+def t_first(X: Array, k: int, rules: Rules, *, report: Progress = silent, until: float = np.inf) -> Array:
     """Take the nearest record of each of k' subsets of similar sensitive values into every group (algorithm 3).
 
     The first demand of t-closeness decides. If k' does not divide n, the subsets in the middle have one more record.
@@ -190,6 +196,9 @@ def t_first(X: Array, k: int, rules: Rules, *, report: Progress = silent) -> Arr
     everyone, labels = Pool(X, means=True), np.full(n, -1, np.int64)
     seed, opposite = -1, False
     for group in range(count):
+        if group % 64 == 0 and not _in_time(until):
+            labels[labels < 0] = group
+            break
         seed = everyone.furthest(X[seed] if opposite else everyone.mean())
         opposite = not opposite
         taken = []
@@ -223,7 +232,7 @@ def in_order(rules: Rules, g: int) -> tuple[Array, Array]:
     adjacent, and the distance of any two values is the largest step between them. The same holds if all values are
     equally far apart.
     """
-    codes, rule, at, V = rules.codes[g], rules.kinds[g], rules.starts[g], int(rules.values[g])
+    codes, rule, at, V = _rules.values_in(rules, g), rules.kinds[g], rules.starts[g], int(rules.values[g])
     if rule == _rules.LINE:
         order = np.argsort(codes, kind="stable")
         return order, rules.table[at : at + V][np.maximum(codes[order], 0)]
@@ -271,7 +280,7 @@ def least_size(k: int, rules: Rules) -> int:
     n = len(order)
     line = rules.kinds[g] == _rules.LINE
     sums = np.concatenate(([0.0], np.cumsum(places)))
-    codes = rules.codes[g][order]
+    codes = _rules.values_in(rules, g)[order]
     size = min(k, n)
     while size < n and (_line_bound(places, sums, n, size) if line else _tree_bound(places, codes, n, size)) > limit:
         size += 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import numpy as np
 
@@ -12,15 +13,21 @@ from shoal.kernels import rule_search as _kernel
 from shoal.kernels import rules as _rules
 from shoal.kernels import search_state as _state
 from shoal.partitioning.chains import new_state
-from shoal.partitioning.pool import nearest_others, numbered, squared_error
+from shoal.partitioning.pool import SMALL_TABLE, kinds, nearest_others, numbered, squared_error
 from shoal.progress import Progress, silent
 
 # Kicks for each group, and in all, which take some seconds; looks at groups or kicks between two looks at the clock.
 KICKS, MOST_KICKS, AT_ONCE = 100, 200_000, 2000
-# Room for members in all, which is shared by the groups; larger groups than it allows stay as they are.
-ROOM = 1 << 26
+# Temperature at the start of a cycle of kicks, as a share of the mean squared error of a group; less for fewer kicks.
+HEAT = 0.1
+# If the clock ends the search, it is looked at this often, in seconds.
+LOOK = 0.05
+# Room for members in all, which is shared by the groups, and of one; larger groups than it allows stay as they are.
+ROOM, WIDEST = 1 << 25, 1024
 # Neighbours of a record that are looked at, at most.
 MOST_NEAR = 16
+# Looks at groups of a descent that is not ended by the clock: so many for each group, less if groups are large.
+LOOKS, LARGE = 60, 64
 
 
 def search(
@@ -31,6 +38,7 @@ def search(
     *,
     rng: np.random.Generator,
     kicks: int = KICKS,
+    heat: float = HEAT,
     time_limit: float | None = None,
     n_jobs: int = 1,
     report: Progress = silent,
@@ -46,7 +54,9 @@ def search(
     rules : Rules
     rng : Generator
     kicks : int
-        For each group, but no more than `MOST_KICKS` in all.
+        For each group, but no more than `MOST_KICKS` in all; with a time limit, as many as it allows, unless 0.
+    heat : float
+        By how much kicks may raise the squared error at first, as a share of the mean squared error of a group.
     time_limit : float or None
         Seconds; if it ends the search, the result depends on the clock.
     n_jobs : int
@@ -60,52 +70,96 @@ def search(
     until = np.inf if time_limit is None else time.perf_counter() + time_limit
     labels = numbered(labels)
     sizes = np.bincount(labels)
-    if len(sizes) == 1 and len(X) < 2 * k:
+    if (len(sizes) == 1 and len(X) < 2 * k) or time.perf_counter() >= until:
         return labels
     room = len(X) // k + 2
-    widest = max(4 * k, 64, ROOM // room)
+    widest = max(4 * k, 64, min(WIDEST, ROOM // room))
     moving = (sizes < widest // 2)[labels]
     if not moving.any():
         return labels
     rows = np.flatnonzero(moving)
-    own = rules._replace(codes=np.ascontiguousarray(rules.codes[:, rows]))
-    found = _search(np.ascontiguousarray(X[rows]), k, numbered(labels[rows]), own, rng, kicks, until, n_jobs, report)
+    everything = len(rows) == len(X)
+    own = rules if everything else rules._replace(codes=np.ascontiguousarray(rules.codes[:, rows]))
+    chain = _Chain(X if everything else np.ascontiguousarray(X[rows]), k, numbered(labels[rows]), own, rng, n_jobs)
+    chain.descend(until)
+    if kicks:
+        chain.kick(kicks, heat, until, report)
     result = labels.copy()
-    result[rows] = found + len(sizes)
+    result[rows] = chain.labels + len(sizes)
     result = numbered(result)
     # Costs are sums of differences: what counts is computed anew.
     return result if squared_error(X, result) < squared_error(X, labels) else labels
 
 
-def _search(
-    X: Array,
-    k: int,
-    labels: Array,
-    rules: _rules.Rules,
-    rng: np.random.Generator,
-    kicks: int,
-    until: float,
-    n_jobs: int,
-    report: Progress,
-) -> Array:
-    largest = int(np.bincount(labels).max())
-    groups = int(labels.max()) + 1
-    width = min(len(X), max(2 * largest, 4 * k)) + 1
-    near = neighbours(X, max(k, len(X) // groups), rng, n_jobs)
-    keys = rng.integers(0, 2**64, len(X), dtype=np.uint64, endpoint=False)
-    s = new_state(X, k, labels, near, keys, int(rng.integers(2**63)), width=width, spare=2)
-    w = _moves.room(rules, _rules.desk(rules, width), len(s.sizes), width, X.shape[1])
-    reach = s.near.shape[1]
-    while _kernel.search(s, rules, k, w, reach, AT_ONCE, 0) and time.perf_counter() < until:
-        s.totals[_state.NOW] = s.costs.sum()
-    steps = min(kicks * groups, MOST_KICKS)
-    for done in range(0, steps, AT_ONCE):
-        if time.perf_counter() >= until:
-            break
-        report(done / steps)
-        s.totals[_state.NOW] = s.costs.sum()
-        _kernel.search(s, rules, k, w, reach, AT_ONCE, min(AT_ONCE, steps - done))
-    return numbered(s.labels)
+class _Chain:
+    """A partition under search."""
+
+    def __init__(
+        self, X: Array, k: int, labels: Array, rules: _rules.Rules, rng: np.random.Generator, n_jobs: int
+    ) -> None:
+        self.k, self.rules = k, rules
+        largest = int(np.bincount(labels).max())
+        self.groups = int(labels.max()) + 1
+        width = min(len(X), max(2 * largest, 4 * k)) + 1
+        near = neighbours(X, max(k, len(X) // self.groups), rng, n_jobs)
+        keys = rng.integers(0, 2**64, len(X), dtype=np.uint64, endpoint=False)
+        self.state = new_state(X, k, labels, near, keys, int(rng.integers(2**63)), width=width, spare=2)
+        self.desk = _moves.room(rules, _rules.desk(rules, width), len(self.state.sizes), width, X.shape[1])
+
+    @property
+    def labels(self) -> Array:
+        """Return int64[n]: the groups, numbered by first appearance."""
+        return numbered(self.state.labels)
+
+    def _run(self, visits: int, steps: int, temperature: float = 0.0, cooling: float = 0.0) -> bool:
+        s = self.state
+        s.totals[_state.NOW] = s.costs.sum()  # sums of differences: set right before they drift
+        reach = s.near.shape[1]
+        return bool(
+            _kernel.search(s, self.rules, self.k, self.desk, reach, visits, steps, float(temperature), float(cooling))
+        )
+
+    def descend(self, until: float) -> None:
+        """Apply moves that gain until none does, or enough groups were looked at."""
+        size = len(self.state.labels) / self.groups
+        left = round(LOOKS * self.groups * min(1.0, (LARGE / size) ** 2)) + AT_ONCE
+        for visits in _chunks(left, until):
+            if not self._run(visits, 0):
+                break
+
+    def kick(self, kicks: int, heat: float, until: float, report: Progress) -> None:
+        """Kick while the temperature falls to zero: for so many kicks a group, or until the time is up."""
+        groups = int((self.state.sizes > 0).sum())
+        hot = heat * float(self.state.costs.sum()) / groups / (KICKS * groups)  # for each kick, up to KICKS a group
+        done, start = 0, time.perf_counter()
+        if until == np.inf:
+            steps = min(kicks * groups, MOST_KICKS)
+            hot *= min(steps, KICKS * groups)
+            for chunk in _chunks(steps, until):
+                report(done / steps)
+                self._run(AT_ONCE, chunk, hot * (1 - done / steps), hot / steps)
+                done += chunk
+            return
+        for chunk in _chunks(None, until):
+            used = min(1.0, (time.perf_counter() - start) / max(until - start, 1e-9))
+            report(used)
+            # As many as there will be, if they go on as before.
+            expected = done / used if used > 0 else 0.0
+            self._run(AT_ONCE, chunk, hot * min(expected, KICKS * groups) * (1 - used))
+            done += chunk
+
+
+def _chunks(steps: int | None, until: float, clock: Callable[[], float] = time.perf_counter):  # type: ignore[no-untyped-def]
+    """Yield how many steps to take at once, until so many are done (None: no limit) or the time is up."""
+    done, chunk = 0, AT_ONCE if until == np.inf else 8
+    while (steps is None or done < steps) and (until == np.inf or clock() < until):
+        now = chunk if steps is None else min(chunk, steps - done)
+        start = clock()
+        yield now
+        done += now
+        if until < np.inf:
+            took = clock() - start
+            chunk = min(AT_ONCE, 2 * chunk) if took < LOOK / 2 else max(1, chunk // 2) if took > LOOK else chunk
 
 
 def neighbours(X: Array, size: int, rng: np.random.Generator, n_jobs: int = 1) -> Array:
@@ -113,7 +167,11 @@ def neighbours(X: Array, size: int, rng: np.random.Generator, n_jobs: int = 1) -
 
     Equal records would only have each other as neighbours.
     """
-    points, kind, counts = np.unique(X, axis=0, return_inverse=True, return_counts=True)
+    if len(X) > SMALL_TABLE:
+        alike = kinds(X)
+        points, kind, counts = X[alike.firsts], alike.of, np.bincount(alike.of)
+    else:
+        points, kind, counts = np.unique(X, axis=0, return_inverse=True, return_counts=True)
     kind = kind.reshape(-1)
     m = min(MOST_NEAR, 6 + size // 3, len(points) - 1)
     if m == 0:

@@ -11,7 +11,7 @@ import numpy as np
 from shoal.arrays import Array
 from shoal.errors import DataError, OptionError, ShoalError
 from shoal.partitioning import door
-from shoal.partitioning.choice import choose
+from shoal.partitioning.choice import WHOLE, choose
 from shoal.partitioning.registry import Method, Refinement, check_options, find, find_refinement
 from shoal.progress import Progress, part, throttled
 
@@ -100,7 +100,7 @@ def partition(
     n_jobs = door.threads(n_jobs, "partition")
     rng = generator_for(method, random_state, "partition")
     door.reporter(progress, "partition")
-    procedure = resolve(method, options, refine, time_limit, X.shape, k)
+    procedure = resolve(method, options, refine, time_limit, X.shape, k, different_in(X, method))
     return run(X, k, procedure, rng, n_jobs, progress)
 
 
@@ -175,6 +175,13 @@ def generator_for(method: str, random_state: Any, caller: str) -> np.random.Gene
     return door.generator(0 if method == "auto" and random_state is None else random_state, caller)
 
 
+def different_in(X: Array, method: str = "auto") -> int | None:
+    """Return the number of different records, or None if `auto` does not need it."""
+    from shoal.partitioning.pool import kinds
+
+    return len(kinds(X).firsts) if method == "auto" and len(X) > WHOLE else None
+
+
 def resolve(
     method: str,
     options: dict[str, Any],
@@ -182,8 +189,9 @@ def resolve(
     time_limit: float | None,
     shape: tuple[int, int],
     k: int,
+    different: int | None = None,
 ) -> Procedure:
-    """Return what to run, with `auto` replaced by the method that it chooses."""
+    """Return what to run, with `auto` replaced by the method that it chooses for so many `different` records."""
     refinement = None if refine is None else find_refinement(refine)
     limit = None if time_limit is None else door.seconds(time_limit, "partition")
     improved = refinement is not None and refinement.timed
@@ -194,7 +202,7 @@ def resolve(
                 f"The method 'auto' takes no options. Got {next(iter(options))!r}.",
                 hint="name the method that it belongs to.",
             )
-        choice = choose(*shape, k, half)
+        choice = choose(*shape, k, half, different=different)
         log.info("auto chose %s %s: %s", choice.method, choice.options or "", choice.reason)
         chosen, options, own, rest = find(choice.method), choice.options, choice.seconds, half
     else:

@@ -16,7 +16,9 @@ import numpy as np
 
 from shoal.arrays import Array
 from shoal.errors import DataError, DisclosureError, OptionError, near_names
+from shoal.fields import COMMAND_LINE
 from shoal.privacy.classes import Units, classes_of, told_apart, units_of
+from shoal.privacy.whole import Whole, whole_of
 from shoal.tables.apart import apart_in
 from shoal.tables.frames import to_arrow
 
@@ -29,8 +31,10 @@ if TYPE_CHECKING:
 # The fields of a plan that `verify` takes: what is required of a table, and how its values are read.
 WANTED = (
     *("sensitive_attributes", "l", "t", "models", "k_map", "presence"),
-    *("types", "levels", "hierarchies", "formats", "missing_values"),
+    *("types", "levels", "hierarchies", "formats", "thousands", "missing_values"),
 )
+# Its parameters that are fields of a plan too.
+PARAMETERS = ("quasi_identifiers", "k", "unit", "population")
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -58,6 +62,9 @@ class Audit:
         Measured values of sensitive attributes for which nothing was required.
     notes : tuple of str
         What was counted as one: spellings of sensitive values and units, rows without a unit.
+    whole : Whole or None
+        The `k` that holds for all published columns together, and the number of rows that are `unique` in them. It
+        is that of somebody who knows the unchanged columns as well.
     """
 
     rows: int
@@ -71,6 +78,7 @@ class Audit:
     models: tuple[Finding, ...] = ()
     glances: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
+    whole: Whole | None = None
 
     @property
     def holds(self) -> bool:
@@ -112,8 +120,8 @@ def verify(
     **fields
         What is required of sensitive attributes and how they are read, as in :class:`shoal.Plan`:
         ``sensitive_attributes``, ``l``, ``t``, ``models``, ``k_map``, ``presence``, ``types``, ``levels``,
-        ``hierarchies``, ``formats``, ``missing_values``. If sensitive attributes are named and nothing is
-        required of them, `glances` has their measured values.
+        ``hierarchies``, ``formats``, ``thousands``, ``missing_values``; their names on the command line are taken too.
+        If sensitive attributes are named and nothing is required of them, `glances` has their measured values.
 
     Returns
     -------
@@ -151,10 +159,11 @@ def verify_table(
     from shoal.privacy.demands import demands_of, glances_of, said_of
 
     for name in fields:
-        if name not in WANTED:
-            hint = near_names(name, WANTED, f"there are {', '.join(WANTED)}.")
+        ours = COMMAND_LINE.get(name, name)
+        if ours not in WANTED:
+            hint = near_names(ours, (*WANTED, *PARAMETERS), f"there are {', '.join(WANTED)}.")
             raise OptionError(f"The check of a table has no option {name!r}.", hint=hint)
-    plan = Plan.of(**fields, **({} if population is None else {"population": "given"}))
+    plan = Plan.of(**(fields if population is None else fields | {"population": "given"}))
     data = to_arrow(data, "verify")  # refuses a table without rows
     others = (unit, *plan.demanded_of)
     names = (
@@ -172,6 +181,8 @@ def verify_table(
     units = None if unit is None else units_of(data.column(unit), unit, decimal)
     demands = demands_of(data, plan, text=text, decimal=decimal)
     result = audit(data, names, k, units=None if units is None else units.codes, demands=demands, apart=apart)
+    everything = [name for name in data.column_names if name != unit]
+    result = replace(result, whole=whole_of(data, everything, apart))
     if units is not None:
         result = replace(result, notes=result.notes + _said_of(units))
     if population is not None:
@@ -179,7 +190,8 @@ def verify_table(
         result = replace(result, models=result.models + models)
     if plan.sensitive_attributes and not demands:
         glances = glances_of(data, plan, text=text, decimal=decimal)
-        found = findings(*told_apart(data, names, apart), glances)
+        counted_in = None if units is None else units.codes
+        found = findings(*told_apart(data, names, apart), glances, counted_in)
         result = replace(result, glances=found, notes=result.notes + said_of(glances))
     return result
 
@@ -223,7 +235,7 @@ def audit(
         classes_below=int(below.sum()),
         rows_below=int(sizes[below].sum()),
         sizes=MappingProxyType(dict(zip(kinds.tolist(), numbers.tolist(), strict=True))),
-        models=findings(table, names, demands),
+        models=findings(table, names, demands, units),
         notes=_said_of_demands(demands),
     )
 
@@ -236,11 +248,13 @@ def _said_of_demands(demands: Sequence[Demand]) -> tuple[str, ...]:
     return said_of(demands)
 
 
-def findings(table: Any, names: Sequence[str], demands: Sequence[Demand]) -> tuple[Finding, ...]:
-    """Return the finding for each demand on a pyarrow.Table."""
+def findings(
+    table: Any, names: Sequence[str], demands: Sequence[Demand], units: Array | None = None
+) -> tuple[Finding, ...]:
+    """Return the finding for each demand on a pyarrow.Table, in records and in `units` (int64[n])."""
     from shoal.privacy.findings import check_demands
 
-    return check_demands(table, names, demands) if demands else ()
+    return check_demands(table, names, demands, units=units) if demands else ()
 
 
 def counted(

@@ -18,11 +18,16 @@ def classes_of(table: Any, names: Sequence[str]) -> Array:
     classes = np.zeros(table.num_rows, np.int64)
     count = 1
     for name in names:
-        codes = codes_of(table.column(name))
-        if count * (int(codes.max()) + 1) > 2**62:
-            raise DataError("There are too many different values to compare.")
-        classes, count = _renumbered(classes * (int(codes.max()) + 1) + codes)
+        classes, count = refined(classes, codes_of(table.column(name)), count)
     return classes
+
+
+def refined(classes: Array, codes: Array, count: int | None = None) -> tuple[Array, int]:
+    """Return int64[n], `count` classes whose rows also have equal codes, and the number of them."""
+    count = int(classes.max()) + 1 if count is None else count
+    if count * (int(codes.max()) + 1) > 2**62:
+        raise DataError("There are too many different values to compare.")
+    return _renumbered(classes * (int(codes.max()) + 1) + codes)
 
 
 def codes_of(column: Any) -> Array:

@@ -10,12 +10,12 @@ import numpy as np
 from shoal.arrays import Array, group_means
 from shoal.plan import Plan
 from shoal.privacy.closeness import TCloseness
-from shoal.privacy.diversity import DistinctDiversity
+from shoal.privacy.diversity import DistinctDiversity, KAnonymity, PSensitive
 from shoal.privacy.model import SensitiveModel
 from shoal.privacy.models import model
 from shoal.privacy.spectrum import Sensitive, Spectrum, spectrum_of
 from shoal.tables.schema import attribute
-from shoal.tables.sensitive import sensitive_of
+from shoal.tables.sensitive import refuse_finer, sensitive_of
 from shoal.tables.spelling import said
 
 
@@ -59,6 +59,24 @@ def glances_of(table: Any, plan: Plan, *, text: bool = False, decimal: str = "."
     return tuple(demands)
 
 
+# Models that hold of records if they hold of units.
+_IMPLIED = (DistinctDiversity, PSensitive, KAnonymity)
+
+
+def in_units(demands: Sequence[Demand], units: Array | None) -> tuple[Demand, ...]:
+    """Return demands that count units (int64[n]), besides those that count records.
+
+    Readers of a release do not see which of its rows are of one unit: a model must hold for those who count rows, and
+    for those who know the units. Where the second implies the first, it is enough.
+    """
+    if units is None or len(np.unique(units)) == len(units):
+        return tuple(demands)
+    numbers = np.unique(units, return_inverse=True)[1].astype(np.int64)
+    changed = {id(demand.sensitive): demand.sensitive._replace(units=numbers) for demand in demands}
+    of_rows = [demand for demand in demands if not isinstance(demand.model, _IMPLIED)]
+    return (*of_rows, *(demand._replace(sensitive=changed[id(demand.sensitive)]) for demand in demands))
+
+
 def models_of(plan: Plan, name: str) -> list[SensitiveModel]:
     """Return the models that a plan requires of a sensitive attribute."""
     models: list[SensitiveModel] = []
@@ -72,6 +90,7 @@ def models_of(plan: Plan, name: str) -> list[SensitiveModel]:
 def attribute_of(table: Any, name: str, plan: Plan, *, text: bool = False, decimal: str = ".") -> Sensitive:
     """Return a sensitive attribute of a table, of the kind given in the plan or else inferred."""
     column = attribute(table, name, plan, text=text, decimal=decimal, sensitive=True)
+    refuse_finer(table.column(name), column.attribute.kind, name)
     return sensitive_of(name, column.values, column.attribute.kind, column.attribute.hierarchy, decimal=decimal)
 
 

@@ -143,7 +143,7 @@ class EntropyDiversity(SensitiveModel):
     def measure(self, spectrum: Spectrum, centres: Array | None = None) -> Array:
         """Return float64[m]: the number of equally frequent values with the same entropy; 0 if no value is known."""
         known = spectrum.known
-        some = np.maximum(known, 1)
+        some = np.where(known > 0, known, 1)
         entropy = np.log(some) - spectrum.totals(spectrum.counts * np.log(spectrum.counts)) / some
         return np.where(known > 0, np.exp(entropy), 0.0)
 
@@ -200,12 +200,12 @@ class RecursiveDiversity(SensitiveModel):
         """Return float64[m]: the count of the most frequent value divided by that of the tail."""
         if len(spectrum.counts) == 0:
             return np.full(spectrum.groups, np.inf)
-        # Sort by group and falling count, both packed into one number.
-        top = int(spectrum.counts.max())
-        counts = top - np.sort(spectrum.owners * (top + 1) + (top - spectrum.counts)) % (top + 1)
+        counts = spectrum.counts[np.lexsort((-spectrum.counts, spectrum.owners))]
         place = np.arange(len(counts)) - np.repeat(spectrum.starts[:-1], np.diff(spectrum.starts))
         tail = spectrum.totals(np.where(place >= self.l - 1, counts, 0))
-        return np.where(tail > 0, spectrum.greatest(counts, 0.0) / np.maximum(tail, 1), np.inf)
+        ratio = spectrum.greatest(counts, 0.0) / np.where(tail > 0, tail, 1)
+        # Sums of parts of units are rounded, and what equals c must not seem to be below it.
+        return np.where(tail > 0, ratio if spectrum.parts is None else np.round(ratio, 9), np.inf)
 
     def out_of_reach(self, sensitive: Sensitive, k: int = 1) -> str | None:
         """Return the bound: the number of values, or the c that the whole table needs."""
@@ -217,8 +217,24 @@ class RecursiveDiversity(SensitiveModel):
 
 
 def different(spectrum: Spectrum) -> Array:
-    """Return float64[m]: the number of different known values in each group."""
-    return np.diff(spectrum.starts).astype(np.float64)
+    """Return float64[m]: the number of different known values in each group.
+
+    If units are counted, every value must be that of another unit: it is the size of a largest matching of the values
+    of a group and its units.
+    """
+    if spectrum.parts is None:
+        return np.diff(spectrum.starts).astype(np.float64)
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import maximum_bipartite_matching
+
+    owners, units, codes, _ = (one[spectrum.parts.codes >= 0] for one in spectrum.parts)
+    if len(owners) == 0:
+        return np.zeros(spectrum.groups)
+    lines, line = np.unique(owners * (int(codes.max()) + 1) + codes, return_inverse=True)
+    columns, column = np.unique(owners * (int(units.max()) + 1) + units, return_inverse=True)
+    pairs = csr_array((np.ones(len(line), bool), (line, column)), (len(lines), len(columns)))
+    matched = maximum_bipartite_matching(pairs, perm_type="column") >= 0
+    return np.bincount((lines // (int(codes.max()) + 1))[matched], minlength=spectrum.groups).astype(np.float64)
 
 
 def too_few_values(sensitive: Sensitive, option: str, required: int) -> str | None:

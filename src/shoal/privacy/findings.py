@@ -19,7 +19,7 @@ from shoal.privacy.demands import Demand, spectra
 from shoal.privacy.diversity import KAnonymity
 from shoal.privacy.model import Model, SensitiveModel
 from shoal.privacy.population import Counts, PopulationModel, population_counts
-from shoal.privacy.spectrum import Sensitive, Spectrum
+from shoal.privacy.spectrum import Sensitive, Spectrum, spectrum_of
 from shoal.tables import columns as _columns
 from shoal.tables.frames import names_of, to_arrow
 from shoal.tables.hierarchy import Hierarchy
@@ -98,9 +98,16 @@ class Finding:
 
 
 def check_demands(
-    table: Any, quasi_identifiers: Sequence[str] | None, demands: Sequence[Demand], centres: Array | None = None
+    table: Any,
+    quasi_identifiers: Sequence[str] | None,
+    demands: Sequence[Demand],
+    centres: Array | None = None,
+    units: Array | None = None,
 ) -> tuple[Finding, ...]:
     """Check demands on a published table, each on its attribute. The groups are formed once for all of them.
+
+    With `units` (int64[n]), a model must hold for records and for units. The finding is that for units, unless only the
+    one for records falls short.
 
     Parameters
     ----------
@@ -124,10 +131,18 @@ def check_demands(
     labels, first = by_first_row(classes_of(data, names))
     if centres is None and not all(demand.model.monotone for demand in demands):
         centres = _centres(data, names, first)
-    findings = []
-    for demand, spectrum in zip(demands, spectra(labels, demands), strict=True):
+    findings, of_rows = [], spectra(labels, demands)
+    for demand, spectrum in zip(demands, of_rows, strict=True):
         measured = demand.model.measure(spectrum, centres)
         findings.append(finding(demand.model, demand.sensitive, measured, spectrum.sizes, spectrum))
+    if units is not None and len(np.unique(units)) < len(units):
+        for at, demand in enumerate(demands):
+            counted = spectrum_of(labels, demand.sensitive._replace(units=units))
+            measured = demand.model.measure(counted, centres)
+            # Sizes and shares are those of the rows, which the reader of a report can count.
+            found = finding(demand.model, demand.sensitive, measured, of_rows[at].sizes, of_rows[at])
+            if findings[at] or not found:
+                findings[at] = found
     return tuple(findings)
 
 

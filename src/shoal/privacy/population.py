@@ -210,6 +210,8 @@ def population_counts(
             hint = near_names(name, known, f"it has {len(known)} columns.")
             raise OptionError(f"The population must have the column {name!r}. Got a table without it.", hint=hint)
     ours, theirs = to_arrow(table, "a check", names), to_arrow(population, "a population", names)
+    for name in names:
+        _refuse_kinds_of_missing(ours.column(name), name)
     matchings = [
         matched(
             ours.column(name),
@@ -232,6 +234,20 @@ def population_counts(
     # publishes a value.
     half = [np.where(one.missing[first], sizes, sizes - 1) // 2 for one in matchings if one.wider is not None]
     return Counts(classes, sizes, np.minimum(widest, strict + np.sum(half, axis=0)), widest, unmatched)
+
+
+def _refuse_kinds_of_missing(column: Any, name: str) -> None:
+    """Refuse a published column with null and NaN: whoever knows which is which would match fewer people."""
+    import pyarrow as pa
+
+    if pa.types.is_floating(column.type) and 0 < column.null_count < len(column):
+        present = column.drop_null().to_numpy()
+        if np.isnan(present).any():
+            raise DataError(
+                f"The column {name!r} must have one kind of missing value to be matched with a population. Got null "
+                "and NaN, which a reader can tell apart.",
+                hint="make all of them null.",
+            )
 
 
 # --- counting: how many points lie in boxes whose sides are a few ranges ---

@@ -2,6 +2,9 @@
 
 Only counts above 0 are kept, so a million rows in a hundred thousand groups take a sort and a few passes, however many
 values there are.
+
+Where units (persons, households, ...) are counted, every unit of a group counts as one. If it has several records in
+the group, each of them counts an equal part.
 """
 
 from __future__ import annotations
@@ -14,6 +17,21 @@ from shoal.arrays import Array
 from shoal.tables.sensitive import Ground, Line, Sensitive, Tree
 
 __all__ = ["Ground", "Line", "Sensitive", "Spectrum", "Tree", "spectrum_of"]
+
+
+class Parts(NamedTuple):
+    """How many records of each unit have each value, in each group; sorted by group.
+
+    Attributes
+    ----------
+    owners, units, codes, counts : int64[p]
+        Group, unit, value (-1 if missing), and the number of records.
+    """
+
+    owners: Array
+    units: Array
+    codes: Array
+    counts: Array
 
 
 class Spectrum(NamedTuple):
@@ -32,6 +50,8 @@ class Spectrum(NamedTuple):
     whole_missing : int
         Number of records of the table without a value.
     ground : Line, Tree or None
+    parts : Parts or None
+        If units are counted: what the counts, which are float64 then, were made of.
     """
 
     starts: Array
@@ -39,8 +59,9 @@ class Spectrum(NamedTuple):
     counts: Array
     missing: Array
     whole: Array
-    whole_missing: int
+    whole_missing: float
     ground: Ground
+    parts: Parts | None = None
 
     @property
     def groups(self) -> int:
@@ -59,8 +80,9 @@ class Spectrum(NamedTuple):
 
     @property
     def sizes(self) -> Array:
-        """Return int64[m]: the number of records of each group."""
-        return self.known + self.missing
+        """Return int64[m]: the number of records of each group, or of units if they are counted."""
+        sizes = self.known + self.missing
+        return sizes if self.parts is None else np.rint(sizes).astype(np.int64)
 
     @property
     def shares(self) -> Array:
@@ -70,7 +92,8 @@ class Spectrum(NamedTuple):
     @property
     def whole_shares(self) -> Array:
         """Return float64[values]: the share of each value among the known values of the table."""
-        return self.whole / max(1, int(self.whole.sum()))
+        total = self.whole.sum()
+        return self.whole / (total if total > 0 else 1)
 
     def totals(self, amounts: Array) -> Array:
         """Return the sum over the entries of each group, in the type of `amounts`."""
@@ -99,7 +122,7 @@ class Spectrum(NamedTuple):
         counts = np.concatenate([self.counts, self.missing[some]])
         whole = np.append(self.whole, self.whole_missing)
         nobody = np.zeros_like(self.missing)
-        return _entries(owners, codes, counts, nobody, whole, 0, self.ground)
+        return _entries(owners, codes, counts, nobody, whole, 0, self.ground)._replace(parts=self.parts)
 
     def in_one(self) -> Spectrum:
         """Return the spectrum of the whole table as a single group."""
@@ -109,6 +132,14 @@ class Spectrum(NamedTuple):
 
     def take(self, groups: Array) -> Spectrum:
         """Return the spectrum of some groups in this order; a group may occur several times."""
+        if self.parts is not None:
+            owners = self.parts.owners
+            first = np.searchsorted(owners, groups)
+            counts = np.searchsorted(owners, groups, side="right") - first
+            ends = np.cumsum(counts)
+            rows = np.repeat(first - (ends - counts), counts) + np.arange(counts.sum())
+            taken = Parts(np.repeat(np.arange(len(groups)), counts), *(one[rows] for one in self.parts[1:]))
+            return self._of(taken, len(groups))
         lengths = np.diff(self.starts)[groups]
         starts = np.concatenate(([0], np.cumsum(lengths)))
         at = np.repeat(self.starts[groups] - starts[:-1], lengths) + np.arange(starts[-1])
@@ -116,10 +147,18 @@ class Spectrum(NamedTuple):
 
     def pooled(self, target: Array) -> Spectrum:
         """Return the spectrum of unions: group g becomes part of group target[g], numbered 0, 1, ... without gaps."""
+        if self.parts is not None:
+            owners = target[self.parts.owners]
+            order = np.argsort(owners, kind="stable")
+            parts = Parts(owners[order], *(one[order] for one in self.parts[1:]))
+            return self._of(parts, int(target.max()) + 1)
         missing = np.bincount(target, self.missing).astype(np.int64)
         return _entries(
             target[self.owners], self.codes, self.counts, missing, self.whole, self.whole_missing, self.ground
         )
+
+    def _of(self, parts: Parts, groups: int) -> Spectrum:
+        return _of_units(parts, groups, self.whole, self.whole_missing, self.ground)
 
 
 def spectrum_of(labels: Array, sensitive: Sensitive, rows: Array | None = None) -> Spectrum:
@@ -136,6 +175,13 @@ def spectrum_of(labels: Array, sensitive: Sensitive, rows: Array | None = None) 
     """
     codes = sensitive.codes if rows is None else sensitive.codes[rows]
     groups = int(labels.max()) + 1 if len(labels) else 0
+    if sensitive.units is not None:
+        everyone = _parts(np.zeros(len(sensitive.codes), np.int64), sensitive.units, sensitive.codes)
+        share = everyone.counts / _rows_of_units(everyone)
+        known = everyone.codes >= 0
+        whole = np.bincount(everyone.codes[known], share[known], sensitive.values)
+        units = sensitive.units if rows is None else sensitive.units[rows]
+        return _of_units(_parts(labels, units, codes), groups, whole, float(share[~known].sum()), sensitive.ground)
     known = codes >= 0
     missing = np.bincount(labels[~known], minlength=groups)
     whole = np.bincount(sensitive.codes[sensitive.codes >= 0], minlength=sensitive.values)
@@ -151,7 +197,13 @@ def spectrum_of(labels: Array, sensitive: Sensitive, rows: Array | None = None) 
 
 
 def _entries(
-    owners: Array, codes: Array, counts: Array | None, missing: Array, whole: Array, whole_missing: int, ground: Ground
+    owners: Array,
+    codes: Array,
+    counts: Array | None,
+    missing: Array,
+    whole: Array,
+    whole_missing: float,
+    ground: Ground,
 ) -> Spectrum:
     """Return the spectrum of entries in any order. Entries of the same group and value are added up."""
     width = max(1, len(whole))
@@ -160,6 +212,32 @@ def _entries(
         kinds, amounts = np.unique(keys, return_counts=True)
     else:
         kinds, place = np.unique(keys, return_inverse=True)
-        amounts = np.bincount(place, counts).astype(np.int64)
+        amounts = np.bincount(place, counts).astype(counts.dtype)
     starts = np.searchsorted(kinds, np.arange(len(missing) + 1) * width)
     return Spectrum(starts, kinds % width, amounts, missing, whole, whole_missing, ground)
+
+
+def _parts(labels: Array, units: Array, codes: Array) -> Parts:
+    """Return how many records each unit has of each value, by group."""
+    order = np.lexsort((codes, units, labels))
+    rows = np.column_stack([labels[order], units[order], codes[order]])
+    first = np.flatnonzero(np.append(True, (rows[1:] != rows[:-1]).any(axis=1))[: len(rows)])
+    owners, own_units, values = rows[first].T
+    return Parts(owners, own_units, values, np.diff(np.append(first, len(rows))))
+
+
+def _rows_of_units(parts: Parts) -> Array:
+    """Return int64[p]: how many records the unit of each part has in its group."""
+    keys = parts.owners * (int(parts.units.max()) + 1 if len(parts.units) else 1) + parts.units
+    _, place = np.unique(keys, return_inverse=True)
+    rows: Array = np.bincount(place, parts.counts)[place]
+    return rows
+
+
+def _of_units(parts: Parts, groups: int, whole: Array, whole_missing: float, ground: Ground) -> Spectrum:
+    """Return the spectrum in which every unit of a group counts as one, in equal parts for each of its records."""
+    share = parts.counts / _rows_of_units(parts)
+    known = parts.codes >= 0
+    missing = np.bincount(parts.owners[~known], share[~known], groups)
+    found = _entries(parts.owners[known], parts.codes[known], share[known], missing, whole, whole_missing, ground)
+    return found._replace(parts=parts)

@@ -26,27 +26,18 @@ class DemandTally:
         At least one, on attributes of the whole table.
     rows : int64[n] or None
         The records of the table that have these labels. None: all of them.
-    also : callable or None
-        Takes labels, returns bool[m]: which groups fall short in another way, such as having too few units.
     """
 
-    def __init__(
-        self,
-        labels: Array,
-        demands: Sequence[Demand],
-        rows: Array | None = None,
-        also: Callable[[Array], Array] | None = None,
-    ) -> None:
-        self.demands, self.also = demands, also
+    def __init__(self, labels: Array, demands: Sequence[Demand], rows: Array | None = None) -> None:
+        self.demands = demands
         self.local = local(demands)
         self.spectra = spectra(labels, demands, rows)
         # If all demands are local, only groups that changed are measured again.
         self.holds = satisfied(self.spectra, demands) if self.local else None
 
     def falls_short(self, labels: Array, means: Array) -> Array:
-        """Return bool[m]: which groups do not satisfy a demand, or fall short in another way."""
-        holds = satisfied(self.spectra, self.demands, means) if self.holds is None else self.holds
-        return ~holds if self.also is None else ~holds | self.also(labels)
+        """Return bool[m]: which groups do not satisfy a demand."""
+        return ~(satisfied(self.spectra, self.demands, means) if self.holds is None else self.holds)
 
     def gaps(self, first: Array, second: Array) -> Array | None:
         """Return float64[p]: the shortfall of unions of two groups, relative to what is required; 0 if none."""

@@ -9,6 +9,7 @@ originals are rounded or left out (:mod:`shoal.release.measures.told`). All else
 from __future__ import annotations
 
 import platform
+from functools import cache
 from importlib import metadata
 from math import isfinite
 from os import PathLike
@@ -20,11 +21,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 import shoal
 from shoal.errors import DataError
 from shoal.plan import Form, Kind, Marker, Plan
+from shoal.tables.coding import in_words
+from shoal.tables.schema import UNPUBLISHED
 
 if TYPE_CHECKING:
     from shoal.release.release import Release
 
-FORMAT = 2
+FORMAT = 3
 PACKAGES = ("numpy", "numba", "scipy", "scikit-learn", "highspy", "narwhals", "pyarrow", "pydantic")
 # A longer file is no certificate; one of a column with a million values is shorter.
 LONGEST = 2**28
@@ -60,12 +63,15 @@ class ColumnPart(_Part):
 class PromisedK(_Part):
     """The k that was wanted, and what holds: for all quasi-identifiers together, in rows and in units.
 
-    `blocks` are columns within which k is promised. `strata` belong to each of them.
+    `held_for_all` is that of all published columns together, in rows, and `unique` the number of rows that equal no
+    other in all of them. `blocks` are columns within which k is promised. `strata` belong to each of them.
     """
 
     wanted: Annotated[int, Field(ge=1, le=2**53)]
     held: Count
     held_in_units: Count | None
+    held_for_all: Count
+    unique: Count
     blocks: Annotated[tuple[Annotated[Names, Field(min_length=1)], ...], Field(min_length=1)]
     strata: Names
 
@@ -82,6 +88,7 @@ class ReadingPart(_Part):
 
     type: Kind | None = None
     format: str | None = None
+    thousands: Annotated[str, Field(min_length=1, max_length=1)] | None = None
     levels: tuple[Marker, ...] | None = None
     hierarchy: TreePart | None = None
     missing_values: tuple[Marker, ...] = ()
@@ -151,10 +158,12 @@ class Certificate(_Part):
 
 def versions() -> dict[str, str]:
     """Return the versions of Shoal, Python and the packages that affect a release."""
-    by_package = {"shoal": shoal.__version__, "python": platform.python_version()}
-    for package in PACKAGES:
-        by_package[package] = metadata.version(package)
-    return by_package
+    return {"shoal": shoal.__version__, "python": platform.python_version(), **_installed()}
+
+
+@cache
+def _installed() -> dict[str, str]:
+    return {package: metadata.version(package) for package in PACKAGES}
 
 
 def certificate_of(release: Release) -> dict[str, Any]:
@@ -162,7 +171,7 @@ def certificate_of(release: Release) -> dict[str, Any]:
     from shoal.release.grounds import readings_of
     from shoal.release.measures.told import told_of
 
-    audit, plan = release.audit, release.plan
+    audit, plan, whole = release.audit, release.plan, release.whole
     written = release.written
     certificate = Certificate(
         format=FORMAT,
@@ -177,6 +186,8 @@ def certificate_of(release: Release) -> dict[str, Any]:
             wanted=plan.k,
             held=audit.k,
             held_in_units=audit.k_units,
+            held_for_all=whole.k,
+            unique=whole.unique,
             blocks=tuple(tuple(block.columns) for block in release.blocks),
             strata=plan.stratum,
         ),
@@ -220,7 +231,7 @@ PUBLIC = (
         "refine",
         "time_limit",
     ),
-    *("bound", "shuffle", "outward"),
+    *("bound", "shuffle", "outward", "rest", "suppress", "top_coding", "bottom_coding", "rounding"),
 )
 
 
@@ -234,17 +245,23 @@ def withheld(plan: Plan) -> Names:
     return tuple(field for field in plan.job() if field not in PUBLIC)
 
 
+def unchanged(plan: Plan, name: str) -> str:
+    """Return what a column that is no quasi-identifier publishes: its values, unless the plan changes them."""
+    return in_words(plan, name) or "unchanged"
+
+
 def _columns(release: Release) -> tuple[ColumnPart, ...]:
+    plan = release.plan
     owner = {name: one for one in release.attributes for name in one.columns}
     return tuple(
         ColumnPart(
             name=column.name,
             role=column.role,
             type=owner[column.name].kind if column.name in owner else None,
-            published=owner[column.name].told if column.name in owner else "unchanged",
+            published=owner[column.name].told if column.name in owner else unchanged(plan, column.name),
         )
         for column in release.columns
-        if column.role not in ("identifier", "unit")
+        if column.role not in UNPUBLISHED
     )
 
 

@@ -17,13 +17,14 @@ from shoal.partitioning.run import partition
 from shoal.plan import FORMS, Plan
 from shoal.progress import Progress, part, silent
 from shoal.release.groups.blocks import Block
-from shoal.release.groups.cells import FORM, METHOD
 from shoal.release.groups.coordinates import Coordinates
+from shoal.release.groups.forms import BY_CELLS, NO_PLACE
 from shoal.release.groups.grouping import Constraints, settled
 from shoal.release.measures.bounds import bound_of
 from shoal.release.measures.losses import losses
 from shoal.release.measures.utility import utility_of
 from shoal.release.preparation import Prepared, prepare
+from shoal.release.suppression import Formed, formed
 
 # Runs of fewer seconds are repeated, and the shorter time counts.
 SHORT = 1.0
@@ -55,7 +56,7 @@ class Trial(NamedTuple):
     form : str
         Form of the release: "microaggregation", ..
     removed : int or None
-        Records that a strongly-safe release removes; the loss does not include them.
+        Records that are left out; the loss does not include them.
     discernability, average_group_size, certainty_penalty, certainty_penalty_total, total_information_loss
         See :class:`shoal.release.measures.utility.Utility`; all of them include removed records.
     """
@@ -109,10 +110,11 @@ def compare_methods(
     Yields
     ------
     Trial
-        For each k, form and method; strongly-safe releases have no method. Those that fail contain the reason.
+        For each k, form and method; strongly-safe and full-domain releases have no method. Those that fail contain the
+        reason.
     """
     wanted = [_known(form) for form in dict.fromkeys(forms or [plan.release])]
-    steps = len(ks) * sum(1 if form == FORM else len(methods) for form in wanted)
+    steps = len(ks) * sum(1 if form in BY_CELLS else len(methods) for form in wanted)
     done = 0
     for k in ks:
         trials: list[Trial] = []
@@ -123,10 +125,10 @@ def compare_methods(
             # population, or ranges are made wider.
             same = plan.population is None and not plan.outward
             grouped_as = "local-recoding" if form == "microaggregation" and same else form
-            report = part(progress, done / steps, (done + (1 if form == FORM else len(methods))) / steps)
-            done += 1 if form == FORM else len(methods)
-            if form == FORM:
-                trials.append(_safe_trial(native, _planned(plan, "auto", k, form), text, decimal))
+            report = part(progress, done / steps, (done + (1 if form in BY_CELLS else len(methods))) / steps)
+            done += 1 if form in BY_CELLS else len(methods)
+            if form in BY_CELLS:
+                trials.append(_trial_by_cells(native, _planned(plan, "auto", k, form), text, decimal))
                 continue
             if grouped_as not in trials_by_form:
                 prepared = prepare(native, _planned(plan, plan.method, k, form), text=text, decimal=decimal)
@@ -137,7 +139,7 @@ def compare_methods(
         if best is not None:
             bound = bound_of(best.coordinates, best.blocks, best.prepared.plan, best.prepared.weights, best.loss)
         for trial in trials:
-            yield trial if trial.form == FORM else trial._replace(gap=_gap(trial.loss, bound))
+            yield trial if trial.form in BY_CELLS else trial._replace(gap=_gap(trial.loss, bound))
 
 
 def _known(form: str) -> str:
@@ -163,22 +165,24 @@ def _trials(prepared: Prepared, methods: Sequence[str], progress: Progress) -> t
     best: _Best | None = None
     for at, method in enumerate(methods):
         report = part(progress, at / len(methods), (at + 1) / len(methods))
-        trial, blocks = _trial(prepared, coordinates, method, report)
+        trial, groups = _trial(prepared, coordinates, method, report)
         trials.append(trial)
-        if trial.loss is not None and (best is None or trial.loss < best.loss):
-            best = _Best(trial.loss, blocks, prepared, coordinates)
+        if trial.loss is not None and groups is not None and (best is None or trial.loss < best.loss):
+            best = _Best(trial.loss, groups.blocks, groups.prepared, groups.coordinates)
     return trials, best
 
 
-def _safe_trial(native: Any, plan: Plan, text: bool, decimal: str) -> Trial:
-    """Return the trial of fixed cells."""
+def _trial_by_cells(native: Any, plan: Plan, text: bool, decimal: str) -> Trial:
+    """Return the trial of a form without a method."""
+    name = BY_CELLS[plan.release]
     try:
         prepared = prepare(native, plan, text=text, decimal=decimal)
+        coordinates = prepared.embedded()
+        groups, seconds = _timed(prepared, coordinates, plan, silent)
     except ShoalError as error:
-        return Trial(METHOD, plan.k, METHOD, error=str(error), form=FORM)
-    coordinates = prepared.embedded()
-    blocks = prepared.partitioned(coordinates, plan)
-    return _measured(prepared, coordinates, METHOD, blocks, prepared.watch.seconds["partitioning"])
+        return Trial(name, plan.k, name, error=str(error), form=plan.release)
+    seconds += prepared.watch.seconds.get("partitioning", 0.0)
+    return _measured(groups, name, seconds)
 
 
 def _gap(loss: float | None, bound: float | None) -> float | None:
@@ -190,21 +194,12 @@ def _gap(loss: float | None, bound: float | None) -> float | None:
 
 def _planned(plan: Plan, method: str, k: int, form: str) -> Plan:
     """Return the plan with another method, k and form, and without fields that do not apply to them."""
-    if form == FORM:
-        named = (
-            "method",
-            "options",
-            "refine",
-            "time_limit",
-            "random_state",
-            "bound",
-            "representatives",
-            "digits",
-            "outward",
-            "trim",
-        )
+    if form in BY_CELLS:
+        demands = ("l", "t", "models", "enforcement", "population", "k_map", "presence", "blocks", "small_strata")
+        named = [field for field in NO_PLACE[form] if field not in demands]
         plain = {name: Plan.model_fields[name].default for name in named}
-        return plan.model_copy(update={**plain, "k": k, "release": form})
+        cells = plan.cells if "suppress" in NO_PLACE[form] else {}
+        return plan.model_copy(update={**plain, "k": k, "release": form, "cells": cells})
     options = plan.options if method == plan.method else {}
     timed = method == "auto" or find(method).timed or (plan.refine is not None and find_refinement(plan.refine).timed)
     limit = plan.time_limit if timed else None
@@ -214,26 +209,29 @@ def _planned(plan: Plan, method: str, k: int, form: str) -> Plan:
     return plan.model_copy(update=update)
 
 
-def _trial(prepared: Prepared, coordinates: Coordinates, method: str, progress: Progress) -> tuple[Trial, list[Block]]:
+def _trial(
+    prepared: Prepared, coordinates: Coordinates, method: str, progress: Progress
+) -> tuple[Trial, Formed | None]:
     """Return the trial of one method, without its gap, and its groups."""
     plan = _planned(prepared.plan, method, prepared.plan.k, prepared.plan.release)
     try:
         _warm_up(coordinates, plan, prepared.constraints)
-        blocks, seconds = _timed(prepared, coordinates, plan, progress)
+        groups, seconds = _timed(prepared, coordinates, plan, progress)
         if seconds < SHORT:
             # The first run may have included loading; a method without random numbers returns the same labels.
-            blocks, again = _timed(prepared, coordinates, plan, progress)
+            groups, again = _timed(prepared, coordinates, plan, progress)
             seconds = min(seconds, again)
     except ShoalError as error:
-        return Trial(method, plan.k, method, error=str(error), form=plan.release), []
-    return _measured(prepared, coordinates, method, blocks, seconds), blocks
+        return Trial(method, plan.k, method, error=str(error), form=plan.release), None
+    return _measured(groups, method, seconds), groups
 
 
-def _measured(prepared: Prepared, coordinates: Coordinates, method: str, blocks: list[Block], seconds: float) -> Trial:
+def _measured(groups: Formed, method: str, seconds: float) -> Trial:
     """Return the trial of these groups, without its gap."""
+    prepared, coordinates, blocks = groups.prepared, groups.coordinates, groups.blocks
     labels = {name: block.labels for block in blocks for name in block.attributes}
     sizes = np.concatenate([np.bincount(block.labels) for block in blocks])
-    utility = utility_of(prepared.reads, blocks, prepared.plan.k, prepared.cells)
+    utility = utility_of(prepared.reads, blocks, prepared.plan.k, prepared.left_out)
     return Trial(
         method,
         prepared.plan.k,
@@ -254,10 +252,10 @@ def _measured(prepared: Prepared, coordinates: Coordinates, method: str, blocks:
     )
 
 
-def _timed(prepared: Prepared, coordinates: Coordinates, plan: Plan, progress: Progress) -> tuple[list[Block], float]:
+def _timed(prepared: Prepared, coordinates: Coordinates, plan: Plan, progress: Progress) -> tuple[Formed, float]:
     start = time.perf_counter()
-    blocks = prepared.partitioned(coordinates, plan, progress)
-    return blocks, time.perf_counter() - start
+    groups = formed(prepared, coordinates, plan, progress)
+    return groups, time.perf_counter() - start
 
 
 def _warm_up(coordinates: Coordinates, plan: Plan, constraints: Constraints) -> None:

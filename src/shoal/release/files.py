@@ -2,7 +2,8 @@
 
 A release never stands beside documents of another one, whenever the process is killed. Once the new release has been
 written and verified without a name, the documents of an old one are removed, its certificate first; then the release
-gets its name; then its own documents are written. A certificate is of use only with the file whose hash it has.
+gets its name; then its own documents are written. A certificate is of use only with the file whose hash it has. From
+the removal of old documents to the last new one, a process has the folder for itself (see `shoal.io.turns`).
 """
 
 from __future__ import annotations
@@ -11,13 +12,15 @@ import json
 import os
 import time
 import warnings
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.io import Source, write
 from shoal.io.files import cannot_write, checked_target, draft
-from shoal.progress import Progress
+from shoal.io.turns import in_turn
+from shoal.progress import Progress, drawn
 from shoal.release.hooks import Hooks
 from shoal.release.job import Job, record_for
 from shoal.release.targets import Target
@@ -49,14 +52,15 @@ def save(
     record: Target | bool = True,
     report: Target | None = None,
     force: bool = False,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     **options: Any,
 ) -> Release:
     """Write a release; see :meth:`Release.save`."""
     kept = record_for(record, path, certificate, options.get("format"))
     job = Job(release.plan, release.source, path, certificate, kept, report, writing=options, force=force)
     job.check_targets()
-    release = write_release(release, job, _WritingProgress(progress))
+    with drawn(progress, "save") as shown:
+        release = write_release(release, job, _WritingProgress(shown))
     warn_of(release)
     return release
 
@@ -70,15 +74,16 @@ def warn_of(release: Release) -> None:
 def write_release(release: Release, job: Job, hooks: Hooks) -> Release:
     """Write a release, read and verify it before the file gets its name, and write its documents."""
     job.check_files()  # again, because files may have appeared in the meantime
-    if job.output is not None:
-        release = _written(release, job, job.output, hooks)
-    if job.record is not None:
-        write_text(_json(release.record), job.record, force=job.force, private=True)
-    if job.certificate is not None:
-        write_text(_json(release.certificate), job.certificate, force=job.force)
-    if job.report is not None:
-        write_text(release.report(), job.report, force=job.force)
-    write_job_file(job)
+    with ExitStack() as turn:
+        if job.output is not None:
+            release = _written(release, job, job.output, hooks, turn)
+        if job.record is not None:
+            write_text(_json(release.record), job.record, force=job.force, private=True)
+        if job.certificate is not None:
+            write_text(_json(release.certificate), job.certificate, force=job.force)
+        if job.report is not None:
+            write_text(release.report(), job.report, force=job.force)
+        write_job_file(job)
     return release
 
 
@@ -86,16 +91,20 @@ def _json(content: dict[str, Any]) -> str:
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _written(release: Release, job: Job, output: Target, hooks: Hooks) -> Release:
+def _written(release: Release, job: Job, output: Target, hooks: Hooks, turn: ExitStack) -> Release:
     start = time.perf_counter()
+    place = job.place
+    folder = [] if place is None or place.path is None else [Path(os.path.realpath(place.path)).parent]
     table = to_arrow(release.table, "save")
-    if release.text and job.place is not None and job.place.format.name != "csv":
+    if release.text and place is not None and place.format.name != "csv":
         table = _typed(table, release)
     progress = hooks.on_step("writing")
 
     def check(again: Source) -> None:
         release.check(again)
-        # The last step before the release gets its name.
+        # The last step before the release gets its name. A database is checked twice, but has one turn.
+        if folder:
+            turn.enter_context(in_turn(folder.pop()))
         remove_superseded(job)
 
     how: dict[str, Any] = {"check": check, "force": job.force, "progress": progress, **job.writing}

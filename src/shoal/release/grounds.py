@@ -8,8 +8,9 @@ import numpy as np
 
 from shoal.tables import frames
 from shoal.tables.markers import can_hold, without_markers
+from shoal.tables.notation import is_text
 from shoal.tables.schema import attribute, markers
-from shoal.tables.values import Codes
+from shoal.tables.values import Codes, Numbers
 
 if TYPE_CHECKING:
     from shoal.plan import Plan
@@ -39,6 +40,8 @@ def _reading(table: Any, name: str, plan: Plan, text: bool, decimal: str) -> dic
     if name in plan.formats:
         reading["format"] = plan.formats[name]
     column = table.column(name)
+    if plan.thousands is not None and is_text(column.type) and isinstance(read.values, Numbers):
+        reading["thousands"] = plan.thousands
     there, kind, pattern = column.null_count, read.attribute.kind, plan.formats.get(name, "")
     gone = [
         one

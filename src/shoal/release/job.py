@@ -10,6 +10,7 @@ from typing import Any
 
 from shoal.errors import DataError, OptionError, ShoalError
 from shoal.io import Source, read
+from shoal.io.access import refuse_foreign_writing
 from shoal.io.files import checked_input, checked_target
 from shoal.io.formats import Place, locate
 from shoal.io.sql import identifiers, quoted
@@ -83,6 +84,9 @@ class Job:
     def check_targets(self, *, dry_run: bool = False) -> None:
         """Refuse targets that exist already or occur twice; a dry run writes the job file only."""
         place = self.place
+        if place is not None:
+            table, escaped = self.writing.get("name_of_table"), bool(self.writing.get("escape_formulas"))
+            refuse_foreign_writing(place.format, name_of_table=table, escape_formulas=escaped)
         if place is not None and place.format.database and not dry_run:
             self._check_table(place)
         self.check_files(dry_run=dry_run)
@@ -179,8 +183,8 @@ def record_for(
 
 
 def _beside(output: Target | None, format: str | None, what: str) -> str | None:
-    if output is None:
-        return None
+    if output is None or os.path.isdir(output):
+        return None  # a folder is refused where it is to be read or written
     place = locate(output, format, "output")
     return None if place.format.database or place.standard else f"{place.path}.{what}.json"
 

@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Unpack
 
 from shoal.errors import OptionError
+from shoal.fields import AllFields
 from shoal.io import Source
-from shoal.plan import Plan
-from shoal.progress import Progress, part, throttled
+from shoal.plan import Plan, with_fields
+from shoal.progress import Progress, drawn, part, throttled
 from shoal.release.files import warn_of, write_release
 from shoal.release.groups.grouping import compiling_ahead
 from shoal.release.hooks import Hooks
 from shoal.release.job import Job, record_for
+from shoal.release.omission import refuse_early
 from shoal.release.preparation import Prepared, prepare
 from shoal.release.run import carry_out
 from shoal.release.targets import Target
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from shoal.release.release import Release
 
 
+@with_fields
 def anonymize_file(
     source: Target | Source,
     output: Target | None = None,
@@ -34,10 +37,10 @@ def anonymize_file(
     record: Target | bool = True,
     report: Target | None = None,
     force: bool = False,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     name_of_table: str | None = None,
     escape_formulas: bool = False,
-    **fields: Any,
+    **fields: Unpack[AllFields],
 ) -> Release:
     """Anonymise a file or a table of a database, and write the release.
 
@@ -56,13 +59,15 @@ def anonymize_file(
         is a certificate. False: nowhere.
     force : bool
         Whether to overwrite existing files, but never one that is read.
-    progress : callable or None
+    progress : callable, True or None
+        A callable receives the fraction done. True draws a bar in a notebook or on a terminal.
     name_of_table : str or None
         The table to write to, if `output` is a database.
     escape_formulas : bool
         Whether to put an apostrophe before texts of CSV that a spreadsheet program would take for formulas.
     **fields
-        Fields of :class:`shoal.Plan`.
+        Fields of :class:`shoal.Plan`: ``k``, ``quasi_identifiers``, ``l``, ``unit``, .. The names of the command line
+        (``qi``, ``seed``, ..) and those of sdcMicro are taken too.
 
     Returns
     -------
@@ -85,11 +90,12 @@ def anonymize_file(
         },
         force=force,
     )
-    report_to = throttled(progress)
-    report_to(0.0)
-    release = run(job, _OverallProgress(report_to))
-    warn_of(release)
-    report_to(1.0)
+    with drawn(progress, "anonymize_file") as shown:
+        report_to = throttled(shown)
+        report_to(0.0)
+        release = run(job, _OverallProgress(report_to))
+        warn_of(release)
+        report_to(1.0)
     return release
 
 
@@ -108,7 +114,9 @@ class _OverallProgress(Hooks):
 def rehearse(job: Job, hooks: Hooks) -> Prepared:
     """Check the targets, read and prepare the table; write nothing."""
     job.check_targets(dry_run=True)
-    return _prepared(job, hooks)[1]
+    prepared = _prepared(job, hooks)[1]
+    refuse_early(prepared)
+    return prepared
 
 
 def run(job: Job, hooks: Hooks) -> Release:
@@ -119,8 +127,10 @@ def run(job: Job, hooks: Hooks) -> Release:
         progress = hooks.on_step("grouping")
         with hooks.grouping():
             release = carry_out(prepared, progress=progress)
-    for words in release.warnings[len(prepared.warnings) :]:
-        hooks.on_warning(words)
+    for words in release.warnings:
+        # Those of all records were told before.
+        if words not in prepared.warnings:
+            hooks.on_warning(words)
     release = replace(release, source=source, timings={"reading": seconds, **release.timings})
     return write_release(release, job, hooks)
 

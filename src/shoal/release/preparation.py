@@ -5,27 +5,29 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from shoal.arrays import Array
 from shoal.errors import DataError, OptionError, Problems
-from shoal.partitioning.run import resolve
+from shoal.partitioning.run import different_in, resolve
 from shoal.plan import Plan
 from shoal.privacy.classes import codes_of
-from shoal.privacy.demands import said_of
+from shoal.privacy.demands import in_units, said_of
 from shoal.progress import Progress, silent
+from shoal.release.groups import full_domain
 from shoal.release.groups.blocks import Block, attribute_sets, partitioned
-from shoal.release.groups.cells import FORM, Cells, cells_of, checked
+from shoal.release.groups.cells import FORM, Cells, cells_of
 from shoal.release.groups.coordinates import Coordinates, embedded
 from shoal.release.groups.demands import checked_demands, implying
+from shoal.release.groups.forms import checked
 from shoal.release.groups.grouping import Constraints, method_in_words, settled
 from shoal.release.groups.population import check_columns, kept_to, people_of
 from shoal.release.groups.strata import checked_units, constraints_of
+from shoal.tables import coding, frames, schema
 from shoal.tables import columns as _columns
-from shoal.tables import frames, schema
 from shoal.tables.apart import refuse_apart
 from shoal.tables.identifiers import refuse_identifiers
 from shoal.tables.notation import Notation
@@ -50,6 +52,28 @@ class Watch:
         start = time.perf_counter()
         yield
         self.seconds[step] = self.seconds.get(step, 0.0) + time.perf_counter() - start
+
+
+class LeftOut(NamedTuple):
+    """The records before some were left out.
+
+    Attributes
+    ----------
+    rows : int64[m]
+        Those that are published.
+    everybody : the quasi-identifiers with the values of all records
+    weights : float64[n] or None
+        The weights of all records.
+    """
+
+    rows: Array
+    everybody: list[schema.Read]
+    weights: Array | None
+
+    @property
+    def removed(self) -> int:
+        """Return the number of records that were left out."""
+        return len(self.everybody[0].values.missing) - len(self.rows)
 
 
 @dataclass(frozen=True)
@@ -78,7 +102,11 @@ class Prepared:
     people : pyarrow.Table or None
         The population in which matches are counted.
     cells : Cells or None
-        The cells of a strongly-safe release.
+        The cells of a strongly-safe release; the levels of a full-domain one, once they are found.
+    coded : names
+        Columns that are not quasi-identifiers, and whose values the plan changes (top coding, ..).
+    left_out : LeftOut or None
+        The records that were left out; None if none were.
     """
 
     native: Any
@@ -92,14 +120,16 @@ class Prepared:
     keep: Array | None
     rows_in: int
     rows_dropped: int
-    constraints: Constraints
-    strata: list[str]
-    merged_strata: dict[str, Any]
-    weights: Array | None
-    warnings: tuple[str, ...]
     watch: Watch
+    constraints: Constraints = field(default_factory=Constraints)
+    strata: list[str] = field(default_factory=list)
+    merged_strata: dict[str, Any] = field(default_factory=dict)
+    weights: Array | None = None
+    warnings: tuple[str, ...] = ()
     people: Any = None
     cells: Cells | None = None
+    left_out: LeftOut | None = None
+    coded: tuple[str, ...] = ()
 
     @property
     def attributes(self) -> tuple[schema.Attribute, ...]:
@@ -107,9 +137,34 @@ class Prepared:
         return tuple(read.attribute for read in self.reads)
 
     @property
+    def published(self) -> list[str]:
+        """Return the names of the columns that are published."""
+        return [column.name for column in self.columns if column.role not in schema.UNPUBLISHED]
+
+    @property
     def rows_removed(self) -> int:
-        """Return the number of records removed because their cells have fewer than k records."""
-        return 0 if self.cells is None else self.cells.removed
+        """Return the number of records that are not published, but those with missing values."""
+        return 0 if self.left_out is None else self.left_out.removed
+
+    def without(self, rows: Array, cells: Cells | None = None) -> Prepared:
+        """Return the same with these records only, in this order: the others are left out.
+
+        Everything that depends on the records is found anew, such as strata and demands.
+
+        Parameters
+        ----------
+        rows : int64[m]
+        cells : Cells or None
+            What these records publish, if it is decided already.
+        """
+        reads = [taken(read, rows) for read in self.reads]
+        if cells is not None:
+            reads = [taken(read, rows) for read in cells.everybody]
+        keep = rows if self.keep is None else self.keep[rows]
+        changed = replace(self, table=self.table.take(rows), reads=reads, keep=keep, cells=cells)
+        weights = weights_of(self.table, self.plan, self.decimal)
+        left_out = LeftOut(rows, self.reads if cells is None else cells.everybody, weights)
+        return _settled(replace(changed, left_out=left_out))
 
     def stricter(self) -> Prepared | None:
         """Return the same with stricter demands and a warning that says so, or None if there are none.
@@ -143,15 +198,19 @@ class Prepared:
 
     def methods(self, coordinates: Coordinates) -> list[tuple[tuple[str, ...], str, str]]:
         """Return the attributes of each block, its method and the reason for it; or refuse the method."""
+        if self.plan.release == full_domain.FORM:
+            return [(tuple(read.attribute.name for read in self.reads), full_domain.METHOD, full_domain.WHY)]
         if self.cells is not None:
             block = self.cells.block(self.attributes)
             return [(block.attributes, block.method, block.why)]
         methods = []
         sets = attribute_sets(self.attributes, self.plan)
         for names in sets:
-            n, d = coordinates.together(names).shape
+            X = coordinates.together(names)
+            n, d = X.shape
             resolve(self.plan.method, self.plan.options, self.plan.refine, self.plan.time_limit, (n, d), self.plan.k)
-            chosen, why, _ = settled(self.plan, n, d, self.constraints, len(sets))
+            different = different_in(X, self.plan.method)
+            chosen, why, _ = settled(self.plan, n, d, self.constraints, len(sets), different)
             methods.append((tuple(names), method_in_words(chosen), why))
         return methods
 
@@ -164,10 +223,14 @@ def prepare(native: Any, plan: Plan, *, text: bool = False, decimal: str = ".", 
         columns = schema.roles(frames.names_of(native, "anonymize"), plan)
         # Columns that are declared to be dropped or published unchanged may contain anything.
         demanded = plan.demanded_of if plan.has_demands else ()
-        unread = ("other", "sensitive", "identifier")
-        needed = [c.name for c in columns if c.inferred or c.role not in unread or c.name in demanded]
+        unread = ("other", "sensitive", "identifier", "dropped")
+        looked_at = {*demanded, *plan.coded}
+        needed = [
+            c.name
+            for c in columns
+            if (c.inferred and c.role != "dropped") or c.role not in unread or c.name in looked_at
+        ]
         table = frames.to_arrow(native, "anonymize", needed)
-        refuse_apart(native, plan.stratum)
         problems = Problems()
         with problems.collected():
             refuse_identifiers(table, columns, text=text, decimal=decimal)
@@ -175,38 +238,64 @@ def prepare(native: Any, plan: Plan, *, text: bool = False, decimal: str = ".", 
         with problems.collected():
             reads = schema.read(table, columns, plan, text=text, decimal=decimal)
         with problems.collected():
-            _weights(table, plan, decimal)
-        problems.refuse()
+            weights_of(table, plan, decimal)
+    if not problems:
+        with problems.collected():
+            return _prepared(native, plan, table, columns, reads, watch, text, decimal, population)
+    _collect_others(problems, native, plan, table, columns, text, decimal, population)
+    raise problems.error()
+
+
+def _collect_others(
+    problems: Problems,
+    native: Any,
+    plan: Plan,
+    table: Any,
+    columns: tuple[schema.Column, ...],
+    text: bool,
+    decimal: str,
+    population: Any,
+) -> None:
+    """Collect the problems of strata, units, demands and the population, so that all are listed at once."""
+    strata = None
+    with problems.collected():
+        refuse_apart(native, plan.stratum)
+    with problems.collected():
+        _check_sizes(plan, table.num_rows, table.num_rows)
+        units = checked_units(table, plan, decimal)
+        # Only where there are enough: strata that are too small could be merged for ever.
+        strata = constraints_of(table, plan, None if units is None else units.codes)[0].strata
+    # Which demands are possible depends on the rows that are left.
+    if plan.has_demands and plan.missing != "drop":
+        with problems.collected():
+            checked_demands(table, plan, strata, text=text, decimal=decimal)
+    if plan.population is not None:
+        with problems.collected():
+            check_columns(people_of(plan, population), [c.name for c in columns if c.role == "quasi-identifier"])
+
+
+def _prepared(
+    native: Any,
+    plan: Plan,
+    table: Any,
+    columns: tuple[schema.Column, ...],
+    reads: list[schema.Read],
+    watch: Watch,
+    text: bool,
+    decimal: str,
+    population: Any,
+) -> Prepared:
+    """Return everything prepared, from the values that were read."""
+    refuse_apart(native, plan.stratum)
+    with watch("reading values"):
+        table, reads, coded = coding.applied(table, columns, reads, plan, text=text, decimal=decimal)
     n_in = table.num_rows
     missing = {read.attribute.name: int(read.values.missing.sum()) for read in reads}
     keep, dropped = _kept_rows(reads, missing, plan)
     if keep is not None:
-        table, reads = table.take(keep), [_taken(read, keep) for read in reads]
+        table, reads = table.take(keep), [taken(read, keep) for read in reads]
     _check_sizes(plan, table.num_rows, n_in)
-    units = checked_units(table, plan, decimal)
-    cells = None
-    if plan.release == FORM:
-        with watch("partitioning"):
-            cells = cells_of(table, reads, plan, None if units is None else units.codes)
-        reads, rows = cells.everybody, cells.rows
-        if rows is not None:
-            table, reads = table.take(rows), [_taken(read, rows) for read in reads]
-            keep = rows if keep is None else keep[rows]
-            units = checked_units(table, plan, decimal)
-    warnings = list(_warnings(native, table, columns, plan))
-    if units is not None and units.note:
-        warnings.append(READ_ALIKE)
-    constraints, strata, merged_strata = constraints_of(table, plan, None if units is None else units.codes)
-    if plan.has_demands:
-        with watch("reading values"):
-            demands = checked_demands(table, plan, constraints.strata, text=text, decimal=decimal)
-        constraints = constraints._replace(demands=demands)
-        warnings += said_of(demands)
-    people = None if plan.population is None else people_of(plan, population)
-    if people is not None:
-        check_columns(people, [name for read in reads for name in read.attribute.columns])
-    weights = _weights(table, plan, decimal)
-    return Prepared(
+    prepared = Prepared(
         native=native,
         plan=plan,
         text=text,
@@ -218,14 +307,42 @@ def prepare(native: Any, plan: Plan, *, text: bool = False, decimal: str = ".", 
         keep=keep,
         rows_in=n_in,
         rows_dropped=dropped,
+        watch=watch,
+        people=None if plan.population is None else people_of(plan, population),
+        coded=tuple(coded),
+    )
+    if plan.release != FORM:
+        return _settled(prepared)
+    units = checked_units(table, plan, decimal)
+    with watch("partitioning"):
+        cells = cells_of(table, reads, plan, None if units is None else units.codes)
+    if cells.rows is not None:
+        return prepared.without(cells.rows, cells)
+    return _settled(replace(prepared, reads=cells.everybody, cells=cells))
+
+
+def _settled(prepared: Prepared) -> Prepared:
+    """Return the same with what the partition must respect, or refuse what cannot be done with these records."""
+    plan, table = prepared.plan, prepared.table
+    units = checked_units(table, plan, prepared.decimal)
+    warnings = list(_warnings(prepared.native, table, prepared.columns, plan))
+    if units is not None and units.note:
+        warnings.append(READ_ALIKE)
+    constraints, strata, merged_strata = constraints_of(table, plan, None if units is None else units.codes)
+    if plan.has_demands:
+        with prepared.watch("reading values"):
+            demands = checked_demands(table, plan, constraints.strata, text=prepared.text, decimal=prepared.decimal)
+        constraints = constraints._replace(demands=in_units(demands, constraints.units))
+        warnings += said_of(demands)
+    if prepared.people is not None:
+        check_columns(prepared.people, [name for read in prepared.reads for name in read.attribute.columns])
+    return replace(
+        prepared,
         constraints=constraints,
         strata=strata,
         merged_strata=merged_strata,
-        weights=weights,
+        weights=weights_of(table, plan, prepared.decimal),
         warnings=tuple(warnings),
-        watch=watch,
-        people=people,
-        cells=cells,
     )
 
 
@@ -244,7 +361,8 @@ def _kept_rows(reads: list[schema.Read], missing: dict[str, int], plan: Plan) ->
     return np.flatnonzero(~dropped), int(dropped.sum())
 
 
-def _taken(read: schema.Read, rows: Array) -> schema.Read:
+def taken(read: schema.Read, rows: Array) -> schema.Read:
+    """Return the values of some records."""
     values: Values = read.values
     if isinstance(values, Codes):
         values = Codes(values.codes[rows], values.levels)
@@ -252,7 +370,8 @@ def _taken(read: schema.Read, rows: Array) -> schema.Read:
         values = Places(values.degrees[rows])
     else:
         values = Numbers(values.values[rows])
-    return schema.Read(read.attribute, values, read.writings)
+    original = None if read.original is None else Numbers(read.original.values[rows])
+    return schema.Read(read.attribute, values, read.writings, original)
 
 
 def _warnings(native: Any, table: Any, columns: tuple[schema.Column, ...], plan: Plan) -> Iterator[str]:
@@ -264,10 +383,6 @@ def _warnings(native: Any, table: Any, columns: tuple[schema.Column, ...], plan:
         yield (
             f"Privacy models do not apply to {', '.join(map(repr, both))}, because {_is_published(both)}: all records "
             "of a group have the same value."
-        )
-    if plan.unit is not None and plan.has_demands:
-        yield (
-            "Privacy models count rows, and a unit may have several rows: a single unit can make a group look diverse."
         )
     if plan.weight is not None:
         sizes = np.bincount(codes_of(table.column(plan.weight)))
@@ -283,7 +398,8 @@ def _is_published(names: list[str]) -> str:
     return "it is published as a quasi-identifier" if len(names) == 1 else "they are published as quasi-identifiers"
 
 
-def _weights(table: Any, plan: Plan, decimal: str) -> Array | None:
+def weights_of(table: Any, plan: Plan, decimal: str) -> Array | None:
+    """Return the weights of the records, None if the plan names none."""
     if plan.weight is None:
         return None
     column = table.column(plan.weight)

@@ -65,6 +65,7 @@ def _represented(read: Read, groups: GroupedRows, weights: Array | None, trim: f
         text=writer(attribute.kind, read.writings[0]),
         interval=None if step is None else outward_texts(attribute.kind, step, read.writings[0]),
         digits=read.writings[0].digits if attribute.kind == "continuous" else None,
+        scientific="scientific" in read.writings[0].style,
         name=f"column {attribute.name!r}",
     )
 

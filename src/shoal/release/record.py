@@ -58,6 +58,8 @@ def record_of(release: Release) -> dict[str, Any]:
             "wanted": plan.k,
             "held": audit.k,
             "held_in_units": audit.k_units,
+            "held_for_all": release.whole.k,
+            "unique": release.whole.unique,
             "blocks": [list(block.columns) for block in release.blocks],
         },
         "models": [
@@ -79,10 +81,19 @@ def record_of(release: Release) -> dict[str, Any]:
             "published": audit.rows,
         },
         "loss": release.loss,
+        "loss_in_all": release.loss_in_all,
         "utility": release.utility.plain(),
         "lower_bound": release.lower_bound,
         "gap": gap if gap is not None and isfinite(gap) else None,
-        "methods": [{"columns": list(b.columns), "method": b.method, "why": b.why} for b in release.blocks],
+        "methods": [
+            {
+                "columns": list(b.columns),
+                "method": b.method,
+                "why": b.why,
+                "tried": [{"how": one.how, "loss": one.loss} for one in b.tried],
+            }
+            for b in release.blocks
+        ],
         "warnings": list(release.warnings),
         "seconds": {step: round(seconds, 3) for step, seconds in release.timings.items()},
     }

@@ -12,6 +12,7 @@ from shoal.plan import Plan
 from shoal.privacy.audit import Audit, require_privacy
 from shoal.progress import Progress
 from shoal.release.groups.blocks import Block
+from shoal.release.later import Later
 from shoal.release.measures.losses import Losses
 from shoal.release.measures.utility import Utility
 from shoal.release.report.evidence import Evidence
@@ -21,7 +22,10 @@ from shoal.tables.schema import Attribute, Column
 if TYPE_CHECKING:
     from os import PathLike
 
+    from matplotlib.figure import Figure
+
     from shoal.io import Source, Written
+    from shoal.privacy.whole import Whole
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -45,19 +49,23 @@ class Release:
         The audit of the published table.
     blocks : blocks of attributes with their partitions
     losses : Losses
+    loss_in_all : float
+        The loss of all records, with those that were left out counted as lost: replaced by the mean of the table.
     lower_bound : float or None
         A loss that no groups allowed by the plan can go below; None if unknown.
     missing, missing_counts : {name: int}, pairs of name and int
         The number of missing values of each quasi-identifier.
     rows_in, rows_dropped, rows_removed : int
-        Rows of the input; dropped because of a missing value; removed because their cells have fewer than k records.
+        Rows of the input; dropped because of a missing value; removed because their cells have fewer than k records, or
+        left out within the limit of the plan (`suppress`).
     warnings : tuple of str
         What weakens the protection.
     timings : {step: seconds}
     evidence : Evidence
         Aggregates before and after, none of which reveals a record.
     utility : Utility
-        Measures of recoding schemes: NCP, Total-IL, C_AVG, C_DM.
+        Measures of recoding schemes: NCP, Total-IL, C_AVG, C_DM. Of a small table, both are computed when they are
+        first asked for; until then, the release keeps the values that they are computed from.
     text : bool
         Whether the table contains text as in a CSV file.
     people : pyarrow.Table or None
@@ -73,14 +81,15 @@ class Release:
     attributes: tuple[Attribute, ...]
     blocks: tuple[Block, ...]
     losses: Losses
+    loss_in_all: float
     missing_counts: tuple[tuple[str, int], ...]
     rows_in: int
     rows_dropped: int
     rows_removed: int
     warnings: tuple[str, ...]
     timings: Mapping[str, float]
-    evidence: Evidence
-    utility: Utility
+    later_evidence: Later[Evidence] = field(repr=False)
+    later_utility: Later[Utility] = field(repr=False)
     lower_bound: float | None = None
     text: bool = False
     people: Any = None
@@ -102,6 +111,16 @@ class Release:
     def audit(self) -> Audit:
         """Return the audit of the published table."""
         return self.verified.audit
+
+    @property
+    def evidence(self) -> Evidence:
+        """Return the aggregates that the report shows; those of small tables are computed when they are needed."""
+        return self.later_evidence()
+
+    @property
+    def utility(self) -> Utility:
+        """Return the measures of recoding schemes; those of small tables are computed when they are needed."""
+        return self.later_utility()
 
     @property
     def missing(self) -> dict[str, int]:
@@ -127,6 +146,13 @@ class Release:
     def k(self) -> int:
         """Return the k that holds in the published table, counting units if the plan has them."""
         return self.audit.k if self.audit.k_units is None else self.audit.k_units
+
+    @property
+    def whole(self) -> Whole:
+        """Return the k that holds for all published columns together, counting rows, and how many are unique."""
+        if self.audit.whole is None:
+            raise RuntimeError("a release is made with the count of all its columns")
+        return self.audit.whole
 
     @property
     def risk(self) -> float:
@@ -174,7 +200,7 @@ class Release:
         record: str | PathLike[str] | bool = True,
         report: str | PathLike[str] | None = None,
         force: bool = False,
-        progress: Progress | None = None,
+        progress: Progress | bool | None = None,
         **options: Any,
     ) -> Release:
         """Write the release; it is read again and verified before the file gets its name.
@@ -190,7 +216,8 @@ class Release:
             there is a certificate. False: nowhere.
         force : bool
             Whether to overwrite existing files.
-        progress : callable or None
+        progress : callable, True or None
+            True draws a bar in a notebook or on a terminal.
         **options
             Options of :func:`shoal.io.write`.
 
@@ -212,6 +239,32 @@ class Release:
             **options,
         )
 
+    def plot(self, what: str = "all") -> Figure:
+        """Draw the release with matplotlib, from the figures of the report.
+
+        Every picture may be published with the release: it shows what the report shows, which tells nothing of the
+        originals that the certificate does not. Figures that the report does not tell are not drawn.
+
+        Parameters
+        ----------
+        what : "all", "loss", "sizes" or "columns"
+            The loss of each attribute, the sizes of groups, each quasi-identifier before and after, or all of them.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            Notebooks show it; ``savefig`` writes it to a file.
+
+        Raises
+        ------
+        ShoalError
+            If matplotlib is not installed: ``pip install 'shoal[plot]'``.
+        """
+        from shoal.release.report.facts import facts_of
+        from shoal.release.report.plots import figure_of
+
+        return figure_of(facts_of(self), what)
+
     def check(self, source: Source) -> None:
         """Raise an error unless k, counting rows, and all models hold in every block of a table that was read again."""
         from shoal.release.verification import audit_of
@@ -219,6 +272,13 @@ class Release:
         for block in self.blocks:
             names = [*block.columns, *self.plan.stratum]
             require_privacy(audit_of(source, names, self.plan.k, self.plan, self.people), "The file")
+
+    def _repr_html_(self) -> str:
+        """Return what notebooks show: the main figures, none of which says more than the certificate."""
+        from shoal.release.report.facts import facts_of
+        from shoal.release.report.render import render_summary
+
+        return render_summary(facts_of(self))
 
     def __repr__(self) -> str:
         from shoal.release.report.demands import demand_in_words

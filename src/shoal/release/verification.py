@@ -14,6 +14,7 @@ from shoal.privacy.audit import Audit, audit, counted, require_privacy, verify_t
 from shoal.privacy.demands import demands_of
 from shoal.privacy.models import any_model
 from shoal.privacy.population import DeltaPresence, KMap
+from shoal.privacy.whole import Whole, whole_of
 from shoal.release.certificate import Certificate, read_certificate
 from shoal.release.groups.population import IN_MEMORY, people_of, table_of
 
@@ -54,7 +55,7 @@ def verify_file(
     """
     promised = certificate if isinstance(certificate, Certificate) else read_certificate(certificate)
     source = source if isinstance(source, Source) else read(source, header=True)  # the certificate has the names
-    _require_same_file(source, promised)
+    require_same_file(source, promised)
     plan = plan_of(promised, hierarchies or {}, levels or {}, population is not None)
     blocks, wanted = promised.k.blocks, promised.k.wanted
     for block in blocks:
@@ -70,10 +71,30 @@ def verify_file(
         table_of(str(population)) if isinstance(population, str | PathLike) else population,
     )
     require_privacy(together, source.name)
-    return together
+    return replace(together, whole=_checked_whole(source, promised))
 
 
-def _require_same_file(source: Source, promised: Certificate) -> None:
+def _checked_whole(source: Source, promised: Certificate) -> Whole:
+    """Count all columns together; refuse those that the certificate does not list, and a lower k than it tells."""
+    listed = {column.name for column in promised.columns}
+    others = [name for name in source.table.column_names if name not in listed]
+    if others:
+        raise DisclosureError(
+            f"{source.name} must have the columns of its certificate and no others. Got {others[0]!r} as well.",
+            hint="verify the table as it was released.",
+        )
+    found = whole_of(source.table, source.table.column_names, source.apart)
+    if found.k < promised.k.held_for_all:
+        raise DisclosureError(
+            f"In {source.name}, k = {promised.k.held_for_all} must hold for all columns together, as its certificate "
+            f"says. Got k = {found.k}.",
+            hint="verify the table as it was released.",
+        )
+    return found
+
+
+def require_same_file(source: Source, promised: Certificate) -> None:
+    """Refuse a file that is not the one of the certificate."""
     output = promised.output
     if output is not None and output.sha256 and source.sha256 and output.sha256 != source.sha256:
         raise DisclosureError(
@@ -114,6 +135,8 @@ def plan_of(
         for key, field in _FIELDS.items():
             if plain.get(key):
                 fields[field][name] = plain[key]
+        if "thousands" in plain:
+            fields["thousands"] = plain["thousands"]
     if of_population and not with_population:
         raise OptionError(
             f"The population must be given to check {of_population[0]!r}, which is counted in it. Got none.",

@@ -134,8 +134,8 @@ def _release(wishes: dict[str, Any]) -> None:
         for way in ("best", *WAYS):
             with warnings.catch_warnings(), suppress(ShoalError):  # not every way is for every model
                 warnings.simplefilter("ignore")
-                roles: dict[str, Any] = {"quasi_identifiers": ["a", "b"], "sensitive_attributes": ["ill"]}
-                anonymize(table, k=K, method="mdav", enforcement=way, **roles, **wishes)
+                fields: dict[str, Any] = {"enforcement": way, **wishes}
+                anonymize(table, K, quasi_identifiers=["a", "b"], sensitive_attributes=["ill"], method="mdav", **fields)
 
 
 def _bounds() -> None:

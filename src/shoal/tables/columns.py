@@ -345,8 +345,12 @@ def _times(column: Any, writing: Notation, name: str) -> tuple[Numbers, Notation
     if not (pa.types.is_date(kind) or pa.types.is_timestamp(kind)):
         raise _wrong_type(name, "datetime", kind)
     zone = getattr(kind, "tz", None)
-    times = pc.cast(column, pa.timestamp("us", zone), safe=False)
-    moments = Numbers(_floats(pc.cast(times, pa.int64())))
+    if getattr(kind, "unit", "") == "ns":
+        # The microsecond that a moment lies in, as it is written: Arrow would cut towards 1970.
+        whole = pc.fill_null(pc.cast(column, pa.int64()), 0).to_numpy() // 1000
+        moments = Numbers(np.where(pc.is_null(column).to_numpy(), np.nan, whole))
+    else:
+        moments = Numbers(_floats(pc.cast(pc.cast(column, pa.timestamp("us", zone), safe=False), pa.int64())))
     if not writing.pattern and (moments.values[~moments.missing] % 1_000_000).any():
         writing = writing._replace(pattern="%Y-%m-%d %H:%M:%S.%f" + (" UTC" if zone else ""))
     return moments, writing

@@ -7,7 +7,7 @@ from typing import Any
 
 from shoal.arrays import Array
 from shoal.errors import DataError
-from shoal.tables.traces import plain, plain_column, without_traces
+from shoal.tables.traces import plain, plain_column, plain_pandas, without_traces
 
 # For the types of pandas that cannot hold missing values, those that can.
 NULLABLE = {
@@ -141,6 +141,8 @@ def rebuilt(native: Any, keep: list[str], rows: Array | None, changed: Mapping[s
 
     # Not select, for which polars takes "*" and "^..$" as patterns: it would bring back columns that are dropped.
     frame = nw.from_native(native, eager_only=True)[keep]
+    if frame.implementation.is_pandas_like():
+        frame = nw.from_native(plain_pandas(frame.to_native()), eager_only=True)
     frame = frame if rows is None else frame[rows]
     if not frame.implementation.is_pandas_like():
         new = [_series(nw, pa, frame, name, array) for name, array in changed.items()]

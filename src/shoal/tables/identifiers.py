@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, Problems
 from shoal.tables import columns as _columns
-from shoal.tables.notation import is_text, trimmed
+from shoal.tables import texts
+from shoal.tables.notation import is_text
 
 if TYPE_CHECKING:
     from shoal.tables.schema import Column
@@ -35,7 +36,7 @@ def refuse_identifiers(table: Any, columns: tuple[Column, ...], *, text: bool, d
     """
     problems = Problems()
     for column in columns:
-        if not column.inferred or table.num_rows < FEW_ROWS:
+        if not column.inferred or column.role == "dropped" or table.num_rows < FEW_ROWS:
             continue
         values = table.column(column.name)
         different = different_values(values, column.name, text=text, decimal=decimal)
@@ -80,7 +81,8 @@ def different_values(values: Any, name: str, *, text: bool, decimal: str) -> int
     if inferred != "integer":
         return different if telling and inferred == "unclear" else 0
     # Integers often differ in all rows of a table; only consecutive ones are taken for row numbers.
-    numbers = pc.cast(trimmed(values) if words else values, pa.float64(), safe=False)
-    low, high = pc.min(numbers).as_py(), pc.max(numbers).as_py()
+    if words:
+        values = pa.array(texts.to_numbers(values, decimal, name)[0], from_pandas=True)
+    low, high = pc.min(values).as_py(), pc.max(values).as_py()
     numbered = different == present == high - low + 1 and (low in (0, 1) or present > MANY_ROWS)
     return different if telling or numbered else 0

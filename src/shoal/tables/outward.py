@@ -1,14 +1,14 @@
-"""Intervals whose ends are multiples of a step, instead of values of members.
+"""Intervals that contain their members for certain: ends with few digits, and ends that are multiples of a step.
 
-The lowest and the highest value of a group each lie in one cell ``[i step, (i + 1) step)`` of a fixed grid; the
-interval reaches from the beginning of the one to the end of the other. Where in its cell a value lies, the ends do not
-tell.
+Steps hide where members are. The lowest and the highest value of a group each lie in one cell ``[i step, (i + 1)
+step)`` of a fixed grid; the interval reaches from the beginning of the one to the end of the other. Where in its cell a
+value lies, the ends do not tell.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from decimal import Decimal, localcontext
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 
 import numpy as np
 
@@ -50,6 +50,25 @@ def in_words(step: Step, kind: str) -> str:
     """Return what an attribute publishes, for the schema, the certificate and the report."""
     unit = f"{step}s" if isinstance(step, str) else f"{step:g} days" if kind in ("date", "datetime") else f"{step:g}"
     return f"interval of {unit}"
+
+
+def rounded_ends(low: Array, high: Array, digits: int, *, scientific: bool) -> tuple[Array, Array]:
+    """Return ends of intervals with so many decimal places, or places before exponents, rounded outward."""
+    if not scientific:
+        return -_rounded_up(-low, digits), _rounded_up(high, digits)
+    ends = []
+    for numbers, rounding in ((low, ROUND_FLOOR), (high, ROUND_CEILING)):
+        with localcontext(prec=digits + 1, rounding=rounding):
+            ends.append(np.array([float(+Decimal(repr(x))) for x in numbers.tolist()]))
+    return ends[0], ends[1]
+
+
+def _rounded_up(numbers: Array, digits: int) -> Array:
+    """Return numbers with so many decimal places, at least as large; those that have no more stay as they are."""
+    nearest = np.round(numbers, digits)
+    # Decimals are converted to doubles that may be off in the last place.
+    more = numbers - nearest > 2 * np.spacing(np.abs(numbers))
+    return np.asarray(np.where(more, np.round(nearest + 10.0**-digits, digits), nearest))
 
 
 def outward(low: Array, high: Array, kind: str, step: Step) -> tuple[Array, Array]:

@@ -23,6 +23,7 @@ from shoal.errors import DataError, OptionError, near_names
 from shoal.tables.embedding import check_kind, unit_vectors
 from shoal.tables.hierarchy import Hierarchy
 from shoal.tables.members import Members, checked_weights, present_members
+from shoal.tables.outward import rounded_ends
 from shoal.tables.sums import power_above, segment_sums
 from shoal.tables.values import Chosen, Codes, Computed, GroupedRows, Places, Rows, Texts, Values
 
@@ -59,6 +60,7 @@ def represent(
     text: Callable[[Array], Sequence[str]] | None = None,
     interval: Callable[[Array, Array], Sequence[str]] | None = None,
     digits: int | None = None,
+    scientific: bool = False,
     name: str = "the attribute",
 ) -> Chosen:
     """Return what each group publishes of an attribute.
@@ -99,6 +101,8 @@ def represent(
         ``[lowest, highest]``, written by `text`.
     digits : int, optional
         For intervals of numbers: the decimal places to which their ends are rounded, outward.
+    scientific : bool
+        Whether these are the places before exponents.
     name : str
         Whose values they are, for messages.
 
@@ -131,7 +135,7 @@ def represent(
         low, high = np.minimum.reduceat(x, members.starts), np.maximum.reduceat(x, members.starts)
         if interval is None and digits is not None:
             # Rounded outward: a range that does not contain its members would be wrong about them.
-            low, high = -_rounded_up(-low, digits), _rounded_up(high, digits)
+            low, high = rounded_ends(low, high, digits, scientific=scientific)
         write = interval if interval is not None else _closed(text if text is not None else _plain_texts(kind))
         return _texts(write(low, high), members)
     return _of_numbers(x, members, how, kind)
@@ -188,14 +192,6 @@ def _of_numbers(x: Array, members: Members, how: str, kind: str) -> Chosen:
         return _computed(_median(x, members, between=kind == "continuous"), members)
     # The medoid. Halved, so that differences cannot overflow.
     return _rows(_closest(np.abs(0.5 * x - members.spread(0.5 * _mean(x, members))), members), members)
-
-
-def _rounded_up(numbers: Array, digits: int) -> Array:
-    """Return numbers with so many decimal places, at least as large; those that have no more stay as they are."""
-    nearest = np.round(numbers, digits)
-    # Decimals are converted to doubles that may be off in the last place.
-    more = numbers - nearest > 2 * np.spacing(np.abs(numbers))
-    return np.asarray(np.where(more, np.round(nearest + 10.0**-digits, digits), nearest))
 
 
 def _mean(x: Array, members: Members) -> Array:

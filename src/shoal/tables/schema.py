@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from shoal.errors import OptionError, Problems, near_names
+from shoal.errors import DataError, OptionError, Problems, near_names
 from shoal.plan import Plan
 from shoal.tables import columns as _columns
 from shoal.tables.calendar import OF_TIMES
@@ -25,6 +25,11 @@ from shoal.tables.outward import Step, checked_step, in_words
 from shoal.tables.representatives import REPRESENTATIVES
 from shoal.tables.values import Codes, Numbers, Values
 
+# Roles of columns that are not published.
+UNPUBLISHED = ("identifier", "unit", "dropped")
+# What `rest` of a plan makes of columns without a role.
+REST = {"qi": "quasi-identifier", "other": "other", "drop": "dropped"}
+FEW = 5  # rows that a message names
 # Fields of a plan that describe the values of a column, whatever its role.
 OF_VALUES = ("types", "levels", "hierarchies", "formats", "missing_values")
 LATER = ("digits", "outward", "formats", "cells")  # fields of a plan on how values are published
@@ -83,22 +88,26 @@ class Attribute:
 
 @dataclass(frozen=True)
 class Read:
-    """An attribute with its values, and how its columns write them."""
+    """An attribute with its values, and how its columns write them.
+
+    `original` are the values before top coding, bottom coding and rounding; None if that changed nothing.
+    """
 
     attribute: Attribute
     values: Values
     writings: tuple[Notation, ...]
+    original: Numbers | None = None
 
 
 def roles(names: list[str], plan: Plan) -> tuple[Column, ...]:
     """Return the columns in their order, with their roles.
 
-    If the plan names no quasi-identifiers, every column without another role is one. Otherwise columns without a role
-    are passed on.
+    Columns without a role get that of the plan's `rest`. Without it they are quasi-identifiers if the plan names none;
+    otherwise they are passed on, if k holds for them too (:mod:`shoal.release.omission`).
     """
     problems = Problems()
     described = list(_described(plan))
-    for name, option in (*_named(plan), *described):
+    for name, option in (*_named(plan), *described, *((name, coding_field(plan, name)) for name in plan.coded)):
         with problems.collected():
             _known(name, names, option)
     problems.refuse()
@@ -106,6 +115,7 @@ def roles(names: list[str], plan: Plan) -> tuple[Column, ...]:
         **dict.fromkeys((*plan.sensitive_attributes, *plan.models), "sensitive"),
         **dict.fromkeys(plan.other, "other"),
         **dict.fromkeys(plan.identifiers, "identifier"),
+        **dict.fromkeys(plan.drop, "dropped"),
         **dict.fromkeys(plan.stratum, "stratum"),
         **dict.fromkeys(plan.quasi_identifiers or (), "quasi-identifier"),
     }
@@ -116,7 +126,8 @@ def roles(names: list[str], plan: Plan) -> tuple[Column, ...]:
     for pair in plan.places:
         for name in pair:
             declared[name] = "quasi-identifier"
-    rest = "quasi-identifier" if plan.quasi_identifiers is None else "other"
+    by_default = "qi" if plan.quasi_identifiers is None else "other"
+    rest = REST[plan.rest or by_default]
     for name, option in described:
         # To describe how a column is grouped is to declare its role.
         role = declared.setdefault(name, rest)
@@ -139,7 +150,7 @@ def roles(names: list[str], plan: Plan) -> tuple[Column, ...]:
 
 def _named(plan: Plan) -> Iterator[tuple[str, str]]:
     """Yield the columns that the plan gives a role, each with the option that does."""
-    for option in ("quasi_identifiers", "sensitive_attributes", "identifiers", "other", "stratum", "models"):
+    for option in ("quasi_identifiers", "sensitive_attributes", "identifiers", "other", "drop", "stratum", "models"):
         for name in getattr(plan, option) or ():
             yield name, option
     for option in ("weight", "unit"):
@@ -160,9 +171,15 @@ def _described(plan: Plan) -> Iterator[tuple[str, str]]:
         yield name, "missing_values"
 
 
+def coding_field(plan: Plan, name: str) -> str:
+    """Return the field of the plan that changes the values of a column."""
+    return next(field for field in ("rounding", "top_coding", "bottom_coding") if name in getattr(plan, field))
+
+
 def _known(name: str, names: list[str], option: str) -> None:
     if name not in names:
-        close = near_names(name, names, f"the table has {len(names)} columns.")
+        only = "the table has 1 column: is its delimiter another one?"
+        close = near_names(name, names, only if len(names) == 1 else f"the table has {len(names)} columns.")
         raise OptionError(f"The {option!r} of a plan must name columns of the table. Got {name!r}.", hint=close)
 
 
@@ -337,6 +354,8 @@ def _place(table: Any, pair: tuple[str, str], plan: Plan, text: bool, decimal: s
 
 
 def _representative(plan: Plan, name: str, kind: str, default: str | None = None) -> str:
+    if plan.release == "full-domain":
+        return "level"
     if default is None:
         default = REPRESENTATIVES[kind][0] if plan.release == "microaggregation" else RECODED[kind]
     how = plan.representatives.get(name, plan.representatives.get(kind, default))
@@ -357,32 +376,52 @@ def _hierarchy(plan: Plan, name: str, values: Codes) -> Hierarchy:
             f"A hierarchical attribute must have a hierarchy. Got none for the column {name!r}.",
             hint=f"pass hierarchies={{{name!r}: 'file.csv'}} (--hierarchy {name}=file.csv).",
         )
-    if not values.levels and _is_rule(given):
+    rule, numbers = _rule(given, name)
+    if rule and not values.levels:
         return Hierarchy.from_nested(["*"])  # there is nothing to build on
-    if isinstance(given, dict) and set(given) == {"prefixes"}:
-        hierarchy = Hierarchy.from_prefixes(values.levels, _numbers(given["prefixes"], name, falling=True) or None)
-    elif isinstance(given, dict) and set(given) == {"widths"}:
-        hierarchy = Hierarchy.intervals(values.levels, _numbers(given["widths"], name))
+    if rule == "prefixes":
+        hierarchy = Hierarchy.from_prefixes(values.levels, numbers or None)
+    elif rule == "widths":
+        hierarchy = Hierarchy.intervals(values.levels, numbers)
     elif isinstance(given, dict) and set(given) in ({"labels", "parents"}, {"labels", "parents", "lengths"}):
         hierarchy = Hierarchy.from_plain(given, f"the hierarchy of {name!r}")
-    elif isinstance(given, str) and given == "prefixes":
-        hierarchy = Hierarchy.from_prefixes(values.levels)
-    elif isinstance(given, str) and given.startswith("prefixes:"):
-        hierarchy = Hierarchy.from_prefixes(values.levels, _numbers(given[9:].split(","), name, falling=True))
-    elif isinstance(given, str) and given.startswith("widths:"):
-        hierarchy = Hierarchy.intervals(values.levels, _numbers(given[7:].split(","), name))
     elif isinstance(given, str):
         hierarchy = Hierarchy.load(given)
     else:
         hierarchy = Hierarchy.from_nested(given, name=f"the hierarchy of {name!r}")
-    hierarchy.nodes_of([values.levels[code] for code in np.unique(values.codes[values.codes >= 0])], f"column {name!r}")
+    _refuse_uncovered(hierarchy, values, name)
     return hierarchy
 
 
-def _is_rule(given: Any) -> bool:
-    """Return whether a hierarchy is built from the values of its column."""
-    names = given.partition(":")[:1] if isinstance(given, str) else tuple(given) if isinstance(given, dict) else ()
-    return names in (("prefixes",), ("widths",))
+def _rule(given: Any, name: str) -> tuple[str, list[Any]]:
+    """Return how a hierarchy is built from the values of its column, ``prefixes`` or ``widths``, and the numbers.
+
+    An empty text is returned if the hierarchy is given as it is.
+    """
+    if isinstance(given, dict) and set(given) in ({"prefixes"}, {"widths"}):
+        ((rule, numbers),) = given.items()
+    elif isinstance(given, str) and (given == "prefixes" or given.startswith(("prefixes:", "widths:"))):
+        rule, colon, rest = given.partition(":")
+        numbers = rest.split(",") if colon else []
+    else:
+        return "", []
+    return rule, _numbers(numbers, name, falling=rule == "prefixes")
+
+
+def _refuse_uncovered(hierarchy: Hierarchy, values: Codes, name: str) -> None:
+    """Refuse values that are not in the hierarchy, and say in which rows they are, but not what they are."""
+    codes, first = np.unique(values.codes, return_index=True)
+    first, codes = first[codes >= 0], codes[codes >= 0]
+    lost = set(hierarchy.uncovered([values.levels[code] for code in codes]))
+    if lost:
+        rows = sorted(int(row) + 1 for row, code in zip(first, codes, strict=True) if values.levels[code] in lost)
+        listed = ", ".join(map(str, rows[:FEW])) + (", .." if len(rows) > FEW else "")
+        raise DataError(
+            f"Every value of column {name!r} must be in its hierarchy. Got {len(lost)} of {len(codes)} that are not, "
+            f"first in row{'' if len(rows) == 1 else 's'} {listed} of the table.",
+            hint="Hierarchy.uncovered lists them; complete the hierarchy, or declare what stands for missing with "
+            "missing_values (--na).",
+        )
 
 
 def _numbers(given: Any, name: str, *, falling: bool = False) -> list[Any]:

@@ -54,6 +54,8 @@ class Sensitive(NamedTuple):
         The names of the values; None for numbers and dates.
     spellings : int
         The number of different texts if some of them read as one value (`shoal.tables.spelling`), else 0.
+    units : int64[n] or None
+        The unit of each record, from 0 on, if units are counted instead of records.
     """
 
     name: str
@@ -62,6 +64,7 @@ class Sensitive(NamedTuple):
     ground: Ground = None
     words: tuple[str, ...] | None = None
     spellings: int = 0
+    units: Array | None = None
 
 
 def sensitive(
@@ -103,6 +106,7 @@ def sensitive(
         raise OptionError(f"The table has no column {name!r}.", hint=hint)
     column = without_markers(_with_type(table.column(name)), markers, decimal)
     kind = _kind(column, name, kind, levels, hierarchy, text, decimal)
+    refuse_finer(column, kind, name)
     values, _ = _columns.decode(column, kind, text=text, decimal=decimal, levels=levels, name=name)
     return sensitive_of(name, values, kind, hierarchy, ground, decimal)
 
@@ -136,6 +140,21 @@ def sensitive_of(
         own = tree_of(hierarchy, words, name)
     spellings = len(written) if len(words) < len(written) else 0
     return Sensitive(name, codes, len(words), grounded(own, len(words), ground, f"column {name!r}"), words, spellings)
+
+
+def refuse_finer(column: Any, kind: str, name: str) -> None:
+    """Refuse moments that differ by less than a microsecond: they are published, but would count as one value."""
+    import pyarrow as pa
+
+    if kind != "datetime" or not pa.types.is_timestamp(column.type) or column.type.unit != "ns":
+        return
+    moments = column.drop_null().cast(pa.int64()).to_numpy()
+    if len(np.unique(moments)) > len(np.unique(moments // 1000)):
+        raise DataError(
+            f"The moments of the sensitive column {name!r} must differ by a microsecond or more. Got some that are "
+            "closer.",
+            hint="round them to microseconds.",
+        )
 
 
 def _with_type(column: Any) -> Any:

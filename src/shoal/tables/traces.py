@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["plain", "plain_column", "without_hidden", "without_traces", "without_unused"]
+__all__ = ["plain", "plain_column", "plain_pandas", "without_hidden", "without_traces", "without_unused"]
 
 
 def plain(table: Any) -> Any:
@@ -20,6 +20,17 @@ def plain(table: Any) -> Any:
     return table
 
 
+def plain_pandas(frame: Any) -> Any:
+    """Return a data frame of pandas in which every column of Arrow has a type that can be computed with."""
+    new = {}
+    for name in frame.columns:
+        column = getattr(frame[name].array, "_pa_array", None)
+        known = column if column is None else plain_column(column)
+        if known is not column:
+            new[name] = type(frame[name])(type(frame[name].array)(known), index=frame.index)
+    return frame.assign(**new) if new else frame
+
+
 def plain_column(column: Any) -> Any:
     """Return a column without views, run-end encoding and narrow decimals, and with one list of categories."""
     import pyarrow as pa
@@ -29,30 +40,36 @@ def plain_column(column: Any) -> Any:
     if pa.types.is_run_end_encoded(kind):
         decoded = [pc.run_end_decode(chunk) for chunk in column.chunks]
         return plain_column(pa.chunked_array(decoded, kind.value_type))
-    if pa.types.is_dictionary(kind) and _is_view(pa, kind.value_type):
+    if pa.types.is_dictionary(kind) and is_view(kind.value_type):
         chunks = [
             pa.DictionaryArray.from_arrays(one.indices, _viewless(pa, one.dictionary), ordered=kind.ordered)
             for one in column.chunks
         ]
-        whole = pa.dictionary(kind.index_type, _whole(pa, kind.value_type), kind.ordered)
+        whole = pa.dictionary(kind.index_type, whole_type(kind.value_type), kind.ordered)
         return pa.chunked_array(chunks, whole).unify_dictionaries()
     if pa.types.is_decimal(kind) and kind.bit_width < 128:
         return column.cast(pa.decimal128(kind.precision, kind.scale))
     if pa.types.is_dictionary(kind):
         return column.unify_dictionaries() if column.num_chunks > 1 else column
-    return _viewless(pa, column) if _is_view(pa, kind) else column
+    return _viewless(pa, column) if is_view(kind) else column
 
 
-def _is_view(pa: Any, kind: Any) -> bool:
+def is_view(kind: Any) -> bool:
+    """Return whether a type is one of Arrow's views of texts or bytes."""
+    import pyarrow as pa
+
     return bool(pa.types.is_string_view(kind) or pa.types.is_binary_view(kind))
 
 
-def _whole(pa: Any, kind: Any) -> Any:
+def whole_type(kind: Any) -> Any:
+    """Return the type of the texts or bytes that a view is of."""
+    import pyarrow as pa
+
     return pa.large_string() if pa.types.is_string_view(kind) else pa.large_binary()
 
 
 def _viewless(pa: Any, values: Any) -> Any:
-    return values.cast(_whole(pa, values.type))
+    return values.cast(whole_type(values.type))
 
 
 def without_unused(column: Any) -> Any:

@@ -19,6 +19,7 @@ from invariants import plain_columns
 from shoal import Plan
 from shoal.errors import DataError, OptionError
 from shoal.release.groups import cells
+from shoal.release.groups.forms import checked
 from shoal.release.run import release_of
 
 pytestmark = pytest.mark.filterwarnings("error", "ignore::shoal.errors.DisclosureWarning")
@@ -221,7 +222,7 @@ def test_what_is_published_of_a_record_depends_on_its_own_values_only(records, k
 @pytest.mark.parametrize("make", [pa.table, pd.DataFrame, pl.DataFrame])
 def test_any_data_frame_keeps_its_kind_and_its_labels(make):
     table = make({"age": [21, 28, 35, 24, 99], "note": list("abcde")})
-    release = safe(table, k=3, quasi_identifiers=["age"], cells={"age": 10})
+    release = safe(table, k=3, quasi_identifiers=["age"], other="note", cells={"age": 10})
     assert type(release.table) is type(table)
     assert plain_columns(release.table) == {"age": ["[20, 30)"] * 3, "note": ["a", "b", "d"]}
     if make is pd.DataFrame:
@@ -258,7 +259,7 @@ def test_small_cells_are_removed_by_strata_and_units(rows, k, by_unit, by_stratu
     table = pa.table({"age": [7 * a for a in ages], "flag": flags, "region": regions, "person": people})
     fields = {"quasi_identifiers": ["age", "flag"], "cells": {"age": 10, "flag": "value"}}
     fields |= {"unit": "person"} if by_unit else {"other": ["person"]}
-    fields |= {"stratum": "region"} if by_stratum else {}
+    fields |= {"stratum": "region"} if by_stratum else {"rest": "other"}
     keys = [(7 * a // 10, f, r if by_stratum else "") for a, r, _, f in rows]
     members = {}
     for key, person, at in zip(keys, people, range(len(rows)), strict=True):
@@ -287,7 +288,7 @@ def survey(n=200, seed=1):
     )
 
 
-PLAN = {"quasi_identifiers": ["age", "sex", "pay"], "cells": {"age": 10, "pay": 20}}
+PLAN = {"quasi_identifiers": ["age", "sex", "pay"], "rest": "other", "cells": {"age": 10, "pay": 20}}
 
 
 def test_the_record_counts_what_was_removed():
@@ -341,7 +342,7 @@ def test_missing_rules_and_weights_and_shuffling():
     assert release.rows_dropped == 5
     assert release.rows_in == 200 == release.rows_dropped + release.rows_removed + release.audit.rows
     assert None not in plain_columns(release.table)["pay"]
-    kept = safe(table, 2, quasi_identifiers=["pay"], cells={"pay": 50}, weight="w")
+    kept = safe(table, 2, quasi_identifiers=["pay"], cells={"pay": 50}, weight="w", rest="other")
     assert plain_columns(kept.table)["pay"].count(None) == 5  # a cell of its own
 
 
@@ -401,8 +402,8 @@ def test_places_are_refused_with_what_to_do():
 
 def test_every_field_that_is_refused_is_one_of_the_plan():
     assert set(cells.NO_PLACE) <= set(Plan.model_fields)
-    assert cells.checked(Plan.of(release="strongly-safe", bound="none", cells={"age": 1})).bound == "none"
-    assert math.isclose(cells.checked(Plan.of(release="strongly-safe")).trim, Plan.model_fields["trim"].default)
+    assert checked(Plan.of(release="strongly-safe", bound="none", cells={"age": 1})).bound == "none"
+    assert math.isclose(checked(Plan.of(release="strongly-safe")).trim, Plan.model_fields["trim"].default)
 
 
 def test_a_decimal_at_the_edge_of_a_cell_lies_in_it():

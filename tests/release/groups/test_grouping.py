@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import shoal
 from invariants import check_partition, same_groups
+from privacy.demand_strategies import error
 from shoal import Plan
 from shoal.errors import DataError
 from shoal.partitioning.choice import choose
@@ -88,6 +89,41 @@ def test_one_persons_rows_are_no_crowd():
     units = np.array([0] * 10 + list(range(1, 21)))
     labels = group(X, plan_of(), Constraints(units=units))
     assert len(set(units[labels == labels[0]].tolist())) >= 3
+
+
+def test_units_are_searched_like_a_model_that_says_the_same():
+    """k different units in every group lose no more than k different values of the unit as a sensitive attribute."""
+    rng = np.random.default_rng(5)
+    person = np.repeat(np.arange(60), rng.integers(1, 6, 60))
+    X = rng.normal(size=(60, 2))[person] + 0.2 * rng.normal(size=(len(person), 2))
+    strata = (X[:, 0] > 0).astype(np.int64)
+    merged_only = shoal.partition(X, 3, "mdav")
+    best = plan_of().model_copy(update={"enforcement": "best"})  # as `auto` has it
+    for own in (None, strata):
+        labels = group(X, best, Constraints(strata=own, units=person))
+        said = (Demand(model("distinct-diversity l=3"), Sensitive("person", person, 60)),)
+        as_model = group(X, best, Constraints(strata=own, demands=said))
+        assert min(len(set(person[labels == g].tolist())) for g in range(labels.max() + 1)) >= 3
+        assert error(X, labels) <= 1.05 * error(X, as_model)
+        assert own is None or all(len(set(own[labels == g])) == 1 for g in range(labels.max() + 1))
+    short = np.array([len(set(person[merged_only == g].tolist())) < 3 for g in range(merged_only.max() + 1)])
+    assert short.any(), "groups of rows alone do not do"
+
+
+def test_what_a_method_leaves_of_a_time_limit_is_for_the_models(monkeypatch):
+    """Also if the method itself has no use for a limit."""
+    given = []
+
+    def enforced(X, k, required, *, labels, time_limit, **options):
+        given.append(time_limit)
+        return np.zeros(len(X), np.int64)
+
+    monkeypatch.setattr("shoal.partitioning.enforcement.enforce", enforced)
+    X, units = np.random.default_rng(0).normal(size=(40, 2)), np.arange(40) // 2
+    group(X, plan_of(), Constraints(units=units), seconds=50.0)
+    group(X, plan_of(), Constraints(units=units))
+    assert 10.0 <= given[0] <= 50.0
+    assert given[1] is None
 
 
 def test_units_of_one_row_each_change_nothing():
@@ -243,7 +279,7 @@ def test_auto_leaves_its_steps_a_way_and_a_seed_to_every_stratum(calls):
 
 def test_blocks_and_units_share_the_time():
     constraints = Constraints(units=np.arange(100) // 2)
-    assert settled(plan_of(method="anytime", time_limit=8), 100, 2, constraints, blocks=2)[0].time_limit == 2
+    assert settled(plan_of(method="anytime", time_limit=8), 100, 2, constraints, blocks=2)[0].time_limit == 1
     assert settled(Plan.of(time_limit=8), 100, 2, Constraints(), blocks=2)[0].time_limit == 4
     assert settled(Plan.of(time_limit=8), 100, 1, Constraints())[0].time_limit is None  # univariate has no use for it
 

@@ -54,3 +54,15 @@ def test_a_map_of_correlations_has_as_many_words_as_fit(d, cells, names):
     drawn = heat_map([f"name{i}" for i in range(d)], [[0.25] * d for _ in range(d)], "Correlations")
     assert drawn.count(">.25<") == (d * (d - 1) if cells else 0)
     assert drawn.count("name") == (d if names else 0)
+
+
+@pytest.mark.parametrize(("value", "shade"), [(0.5, "0.5"), (-0.27, "0.25"), (1.0, "1")])
+def test_a_heat_map_has_twenty_shades(value, shade):
+    assert f'fill-opacity="{shade}"' in heat_map(["a", "b"], [[1.0, value], [value, 1.0]], "title")
+
+
+@pytest.mark.parametrize(("d", "labelled"), [(30, True), (31, False)])
+def test_a_heat_map_of_many_columns_has_no_labels(d, labelled):
+    names = [f"column {i}" for i in range(d)]
+    drawn = heat_map(names, [[0.0] * d] * d, "title")
+    assert (">column 0 1<" in drawn) is labelled

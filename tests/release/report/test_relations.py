@@ -66,3 +66,10 @@ def test_reports_of_extreme_numbers(name, how):
     release = shoal.anonymize(table, k=3, method="mdav", quasi_identifiers=names, representatives={"x": how})
 
     assert "</html>" in release.report()
+
+
+@pytest.mark.parametrize(("n", "told"), [(29, False), (30, True)])
+def test_a_correlation_is_told_of_ten_times_k_records(n, told):
+    x = np.arange(float(n))
+    found = correlations_of([Related("x", x, x, (0.0, 40.0)), Related("y", x * x, x * x, (0.0, 900.0))], 3)
+    assert (found.before[0][1] is not None) is told

@@ -103,7 +103,7 @@ def test_it_says_what_happened(page):
         "12 %",
         "46 %",
         "sexnot told",
-        "2 columns that identify people or units directly were removed.",
+        "2 columns that identify people or units directly, or that were not to be published, were removed.",
         "age and city",
         "Weights entered means.",
         "the same value in illness",

@@ -10,8 +10,9 @@ import numpy as np
 from shoal.arrays import Array
 from shoal.errors import OptionError
 from shoal.partitioning.registry import find
+from shoal.partitioning.run import different_in
 from shoal.plan import Plan
-from shoal.progress import Progress, part
+from shoal.progress import Listener, Progress, Tried, part
 from shoal.release.groups.coordinates import Coordinates
 from shoal.release.groups.grouping import Constraints, group, method_in_words, settled
 from shoal.tables.schema import Attribute
@@ -26,6 +27,7 @@ class Block(NamedTuple):
     method: str
     why: str
     optimal: bool = False  # whether it is proven that no allowed partition loses less
+    tried: tuple[Tried, ...] = ()  # what a search started from; for the data holder only
 
 
 def partitioned(
@@ -38,14 +40,17 @@ def partitioned(
         X = coordinates.together(names)
         progress = part(report, at / len(sets), (at + 1) / len(sets))
         n, d = X.shape
-        chosen, why, kicks = settled(plan, n, d, constraints, len(sets))
+        chosen, why, kicks = settled(plan, n, d, constraints, len(sets), different_in(X, plan.method))
         columns = tuple(name for attribute in attributes if attribute.name in names for name in attribute.columns)
-        labels = group(X, chosen, constraints, progress, kicks)
+        seconds = None if plan.time_limit is None else plan.time_limit / len(sets)
+        heard = Listener(progress)
+        labels = group(X, chosen, constraints, heard, kicks, seconds)
         # Changing groups afterwards, for units, equal records or privacy models, does not preserve an optimum, and one
         # in projected coordinates need not be one in true distances.
         free = constraints.units is None and not constraints.together and not constraints.demands
+        tried = heard.tried if free and constraints.strata is None else ()
         optimal = find(chosen.method).optimal and free and coordinates.projected.keys().isdisjoint(names)
-        blocks.append(Block(tuple(names), columns, labels, method_in_words(chosen), why, optimal))
+        blocks.append(Block(tuple(names), columns, labels, method_in_words(chosen), why, optimal, tried))
     return blocks
 
 

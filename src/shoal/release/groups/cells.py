@@ -37,6 +37,7 @@ NO_PLACE = {
     **dict.fromkeys(("method", "options", "refine", "time_limit", "random_state", "bound"), _NO_METHOD),
     **dict.fromkeys(("representatives", "digits", "outward", "trim"), _OWN_CELL),
     "blocks": "cells are those of all quasi-identifiers together",
+    "suppress": "the records of small cells are removed, however many there are",
     "small_strata": "a stratum is part of the cell, and small cells are removed",
     **dict.fromkeys(("l", "t", "models", "enforcement", "population", "k_map", "presence"), _NO_CHANGE),
 }
@@ -67,22 +68,26 @@ class Cells(NamedTuple):
     rows : int64[n] or None
         The positions of these records among all records; None if none was removed.
     everybody : the quasi-identifiers with the values of all records
+    method, why : how the cells came about
     """
 
     attributes: dict[str, Cell]
     labels: Array
     rows: Array | None
     everybody: list[Read]
+    method: str = METHOD
+    why: str = WHY
 
     @property
     def removed(self) -> int:
-        """Return the number of records in cells with fewer than k records (units)."""
+        """Return the number of records that are not published, because their cells have too few records or units."""
         return len(self.everybody[0].values.missing) - len(self.labels)
 
     def block(self, attributes: Sequence[Attribute]) -> Block:
         """Return the only block, with the cells as its groups."""
         columns = tuple(name for attribute in attributes for name in attribute.columns)
-        return Block(tuple(attribute.name for attribute in attributes), columns, self.labels, METHOD, WHY)
+        names = tuple(attribute.name for attribute in attributes)
+        return Block(names, columns, self.labels, self.method, self.why)
 
     def chosen(self, read: Read, first: Array) -> Chosen:
         """Return what each group publishes, given the first row of each group."""
@@ -93,22 +98,6 @@ class Cells(NamedTuple):
         if isinstance(read.values, Numbers):
             return Computed(read.values.values[first] + 0.0)
         return Rows(np.where(codes < 0, -1, first))
-
-
-def checked(plan: Plan) -> Plan:
-    """Return the plan without a bound, which fixed cells do not have; refuse fields that do not apply to its form."""
-    if plan.release != FORM:
-        if plan.cells:
-            raise OptionError(
-                f"The 'cells' of a plan must be given for strongly-safe releases only. Got them for {plan.release!r}.",
-                hint=f"use release={FORM!r}, or leave them out.",
-            )
-        return plan
-    for field, why in NO_PLACE.items():
-        allowed = (Plan.model_fields[field].default, *(["none"] if field == "bound" else []))
-        if getattr(plan, field) not in allowed:
-            raise OptionError(f"The {field!r} of a plan must not be given for a strongly-safe release: {why}.")
-    return plan.model_copy(update={"bound": "none"})
 
 
 def cells_of(table: Any, reads: list[Read], plan: Plan, units: Array | None = None) -> Cells:
@@ -194,7 +183,12 @@ def _in_words(read: Read, how: int | float | str) -> str:
 # --- from values to cells ---
 
 
-def _cell(read: Read, how: int | float | str, plan: Plan) -> Cell:
+def value_cell(read: Read) -> Cell:
+    """Return the cells of records that publish their values."""
+    return _cell(read, "value", None)
+
+
+def _cell(read: Read, how: int | float | str, plan: Plan | None) -> Cell:
     import pyarrow as pa
 
     values, kind, writing = read.values, read.attribute.kind, read.writings[0]
@@ -207,15 +201,15 @@ def _cell(read: Read, how: int | float | str, plan: Plan) -> Cell:
         present = kinds[: len(kinds) - int(values.missing.any())]
         if how == "value" and not writing.text:
             return Cell(np.where(values.missing, -1, codes), None)
-        return _named(name(present), np.where(values.missing, -1, codes))
+        return named_cells(name(present), np.where(values.missing, -1, codes))
     values = cast(Codes, values)
     if how == "value":
         # The type of a categorical column would also contain the categories of removed records.
         return Cell(values.codes, values.levels if pa.types.is_dictionary(writing.type) else None)
-    return _named(_generalised(read, int(how), plan), values.codes)
+    return named_cells(_generalised(read, int(how), cast(Plan, plan)), values.codes)
 
 
-def _named(names: Sequence[str], codes: Array) -> Cell:
+def named_cells(names: Sequence[str], codes: Array) -> Cell:
     """Return the cells with these names; equal names are the same cell."""
     texts = list(dict.fromkeys(names))
     place = {text: at for at, text in enumerate(texts)}

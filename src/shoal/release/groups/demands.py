@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from shoal.arrays import Array
 from shoal.errors import OptionError
 from shoal.privacy.closeness import NTCloseness, TCloseness
@@ -40,8 +42,11 @@ def checked_demands(
             hint="leave it out (--enforce), or use release='local-recoding'.",
         )
     demands = demands_of(table, plan, text=text, decimal=decimal)
+    together = np.zeros(table.num_rows, np.int64)
     for demand in demands:
-        demand.model.refuse_if_out_of_reach(demand.sensitive, plan.k)
+        # If nothing but one group of all records is possible, that is published, and the release says so.
+        if offending(together, [demand], X=np.zeros((len(together), 1)))[0]:
+            demand.model.refuse_if_out_of_reach(demand.sensitive, plan.k)
     if strata is not None:
         for demand in demands:
             bad = int(offending(strata, [demand]).sum())
@@ -52,6 +57,19 @@ def checked_demands(
                     hint="demand less, merge strata, or make the stratum a quasi-identifier.",
                 )
     return demands
+
+
+def one_group_in_words(labels: Array, strata: Array | None) -> str | None:
+    """Return the warning for a release in which all records, or all of every stratum, are in one group; else None."""
+    groups = int(labels.max()) + 1
+    if groups > (1 if strata is None else int(strata.max()) + 1):
+        return None
+    whose = "the table" if strata is None else "each stratum"
+    return (
+        f"All {len(labels)} records {'' if strata is None else 'of every stratum '}are in one group: the "
+        f"quasi-identifiers are published as a single summary of {whose}, and every record has the same values. No "
+        "smaller groups were found that satisfy k and the privacy models; demand less to publish more."
+    )
 
 
 def implying(model: SensitiveModel) -> SensitiveModel:

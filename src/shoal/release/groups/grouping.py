@@ -1,12 +1,13 @@
 """Partitions under constraints: strata, units, equal records that stay together, demands on sensitive attributes.
 
 Every method of Shoal forms groups of at least k records. If k counts units, or equal records must stay together, groups
-that fall short are merged with groups nearby afterwards. Demands are enforced by methods of their own
-(`shoal.partitioning.enforcement`), which may start from these groups.
+that fall short are merged with groups nearby afterwards. Demands, and k units in every group, are then enforced by
+methods of their own (`shoal.partitioning.enforcement`), which may start from these groups.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from itertools import pairwise
@@ -21,8 +22,9 @@ from shoal.partitioning.door import threads
 from shoal.partitioning.merging import Nearest, merge
 from shoal.partitioning.pool import SMALL_TABLE, numbered
 from shoal.partitioning.registry import find, find_refinement
+from shoal.partitioning.requirements import Requirements
 from shoal.partitioning.run import partition, resolve
-from shoal.plan import Plan
+from shoal.plan import WITHOUT_METHOD, Plan
 from shoal.privacy.demands import Demand
 from shoal.progress import Progress, part, silent
 
@@ -32,6 +34,8 @@ AUTO_SECONDS, AUTO_SECONDS_PER_ROW = 10.0, 1e-4
 # survey tables (300 to 1000 rows) by which 500 was chosen, it loses 0.9 % less on average than 100 after a search
 # without models, up to 2 % more with l = 2, and takes about a third longer; the other search need not be compiled.
 ONLY_KICKS = 500
+# The enforcement of demands has at least this share of a time limit, even if the method before has used it up.
+LEAST_LEFT = 0.2
 
 
 class Constraints(NamedTuple):
@@ -54,6 +58,19 @@ class Constraints(NamedTuple):
     together: bool = False
     demands: tuple[Demand, ...] = ()
 
+    @property
+    def counts_units(self) -> bool:
+        """Return whether a unit has several records, so that counting units differs from counting records."""
+        return self.units is not None and len(np.unique(self.units)) < len(self.units)
+
+    def all_demands(self, k: int) -> tuple[Demand, ...]:
+        """Return the demands, and that every group has k units if they are counted."""
+        from shoal.release.groups.rules import of_units
+
+        return (
+            (*self.demands, of_units(self.units, k)) if self.counts_units and self.units is not None else self.demands
+        )
+
 
 class Settled(NamedTuple):
     """A plan with a method that is not `auto`.
@@ -72,7 +89,14 @@ class Settled(NamedTuple):
     kicks: int | None = None
 
 
-def group(X: Array, plan: Plan, constraints: Constraints, report: Progress = silent, kicks: int | None = None) -> Array:
+def group(
+    X: Array,
+    plan: Plan,
+    constraints: Constraints,
+    report: Progress = silent,
+    kicks: int | None = None,
+    seconds: float | None = None,
+) -> Array:
     """Return labels int64[n] of groups that satisfy the constraints, numbered by first appearance.
 
     Parameters
@@ -84,9 +108,13 @@ def group(X: Array, plan: Plan, constraints: Constraints, report: Progress = sil
     report : callable
     kicks : int or None
         See `Settled`.
+    seconds : float or None
+        The time for all of it, of which the enforcement of demands gets what the method leaves, if somebody limits it.
     """
-    with _compiling_beside(plan, constraints) as wait:
-        return _grouped(X, plan, constraints, kicks, wait, report)
+    demands = constraints.all_demands(plan.k)
+    enforced = () if constraints.together and not constraints.demands else demands
+    with _compiling_beside(plan, constraints, enforced) as wait:
+        return _grouped(X, plan, constraints, enforced, (kicks, seconds), wait, report)
 
 
 def compiling_ahead(plan: Plan) -> AbstractContextManager[None]:
@@ -98,23 +126,27 @@ def compiling_ahead(plan: Plan) -> AbstractContextManager[None]:
     from shoal.kernels import kicks, rule_search
     from shoal.partitioning.compiling import RULE_SEARCH, SEARCH, ahead
 
-    if plan.has_demands:
+    if plan.release in WITHOUT_METHOD:
+        return nullcontext()
+    if plan.has_demands or plan.unit is not None:
         return ahead(rule_search.search, RULE_SEARCH)
     if plan.method in ("auto", "anytime") or plan.refine == "anytime":
         return ahead(kicks.search, SEARCH)
     return nullcontext()
 
 
-def _compiling_beside(plan: Plan, constraints: Constraints) -> AbstractContextManager[Callable[[], None]]:
+def _compiling_beside(
+    plan: Plan, constraints: Constraints, demands: tuple[Demand, ...]
+) -> AbstractContextManager[Callable[[], None]]:
     """Have the search under rules compiled by another process, if it is needed and no cache has it yet."""
-    if not constraints.demands or constraints.together:
+    if not demands or constraints.together:
         return nullcontext(lambda: None)
     from shoal.kernels.rule_search import search
     from shoal.partitioning.compiling import RULE_SEARCH, beside
     from shoal.partitioning.enforcement import WAYS
     from shoal.release.groups.rules import rules_of
 
-    rules = rules_of(constraints.demands)
+    rules = rules_of(demands)
     if rules is None:
         return nullcontext(lambda: None)
     grown = plan.enforcement in ("best", "growth") and WAYS["growth"].fits(rules)
@@ -125,28 +157,34 @@ def _grouped(
     X: Array,
     plan: Plan,
     constraints: Constraints,
-    kicks: int | None,
+    demands: tuple[Demand, ...],
+    effort: tuple[int | None, float | None],
     wait: Callable[[], None],
     report: Progress,
 ) -> Array:
+    from shoal.release.groups.rules import requirements_of
+
     strata = np.zeros(len(X), np.int64) if constraints.strata is None else constraints.strata
     labels = np.empty(len(X), np.int64)
     order = np.argsort(strata, kind="stable")
     bounds = np.flatnonzero(np.diff(strata[order], prepend=-1, append=-1))
-    count = 0
+    count, (kicks, seconds) = 0, effort
     for start, stop in pairwise(bounds):
-        rows = order[start:stop]
+        rows, begun = order[start:stop], time.perf_counter()
         progress = part(report, start / len(X), stop / len(X))
         units = None if constraints.units is None else np.unique(constraints.units[rows], return_inverse=True)[1]
         X_stratum = X if len(rows) == len(X) else X[rows]
         shared = _shared(plan, len(rows) / len(X))
-        near = part(progress, 0.0, 0.5) if constraints.demands else progress
+        near = part(progress, 0.0, 0.5) if demands else progress
         groups = _one_stratum(X_stratum, shared, units, constraints.together, near)
-        if constraints.demands:
+        if demands:
+            used = time.perf_counter() - begun
             wait()
-            within = constraints._replace(units=units)
+            own = None if seconds is None else seconds * len(rows) / len(X)
+            left = None if own is None else max(own - used, LEAST_LEFT * own)
+            required = requirements_of(X_stratum, shared.k, demands, rows=rows)
             end = part(progress, 0.5, 1.0)
-            groups = _enforced(X_stratum, groups, shared, within, rows, kicks, end)
+            groups = _enforced(X_stratum, groups, shared, required, constraints.together, (kicks, left), end)
         labels[rows] = groups + count
         count += int(groups.max()) + 1
     return numbered(labels)
@@ -157,7 +195,9 @@ def patience(n: int) -> float:
     return AUTO_SECONDS + AUTO_SECONDS_PER_ROW * n
 
 
-def settled(plan: Plan, n: int, d: int, constraints: Constraints, blocks: int = 1) -> Settled:
+def settled(
+    plan: Plan, n: int, d: int, constraints: Constraints, blocks: int = 1, different: int | None = None
+) -> Settled:
     """Return the plan with the method that `auto` chooses and its share of the time, and the reason for the method.
 
     All strata use the same method: the one that is best for the largest, given its share of the time. The limits of
@@ -171,8 +211,11 @@ def settled(plan: Plan, n: int, d: int, constraints: Constraints, blocks: int = 
     constraints : Constraints
     blocks : int
         Number of blocks that share the time.
+    different : int or None
+        Number of different rows; None: all are.
     """
-    runs = blocks * (1 if constraints.units is None else 2) * (2 if constraints.demands else 1)
+    enforced = bool(constraints.demands) or constraints.counts_units
+    runs = blocks * (1 if constraints.units is None else 2) * (2 if enforced else 1)
     limit = None if plan.time_limit is None else plan.time_limit / runs
     if plan.method != "auto":
         return Settled(plan.model_copy(update={"time_limit": limit}), "the plan asks for it")
@@ -183,13 +226,14 @@ def settled(plan: Plan, n: int, d: int, constraints: Constraints, blocks: int = 
     improved = plan.refine is not None and find_refinement(plan.refine).timed
     largest = n if constraints.strata is None else int(np.bincount(constraints.strata).max())
     seconds = None if limit is None else (limit / 2 if improved else limit) * largest / n
-    choice = choose(largest, d, plan.k, seconds, patience(n) / runs * largest / n)
+    kinds = None if different is None else round(different * largest / n)
+    choice = choose(largest, d, plan.k, seconds, patience(n) / runs * largest / n, kinds)
     seed = 0 if plan.random_state is None else plan.random_state
     update: dict[str, Any] = {"random_state": seed, "enforcement": way}
     by_steps = choice.method == "anytime" and limit is None and largest <= SMALL_TABLE
     if by_steps and way == "best" and _searched_under_rules(constraints):
         method, options = quick_start(largest, d, DEFAULT_SECONDS)
-        why = "the search under the models starts from it"
+        why = f"the search under the {'models' if constraints.demands else 'units'} starts from it"
         return Settled(plan.model_copy(update={**update, "method": method, "options": options}), why, ONLY_KICKS)
     options = dict(choice.options)
     if "max_steps" in options:
@@ -203,8 +247,8 @@ def _searched_under_rules(constraints: Constraints) -> bool:
     """Return whether a search follows that keeps the models satisfied."""
     from shoal.release.groups.rules import rules_of
 
-    free = constraints.units is None and not constraints.together
-    return bool(constraints.demands) and free and rules_of(constraints.demands) is not None
+    demands = constraints.all_demands(2)
+    return bool(demands) and not constraints.together and rules_of(demands) is not None
 
 
 def _shared(plan: Plan, share: float) -> Plan:
@@ -246,32 +290,33 @@ def _one_stratum(X: Array, plan: Plan, units: Array | None, together: bool, repo
 
 
 def _enforced(
-    X: Array, labels: Array, plan: Plan, constraints: Constraints, rows: Array, kicks: int | None, report: Progress
+    X: Array,
+    labels: Array,
+    plan: Plan,
+    required: Requirements,
+    together: bool,
+    effort: tuple[int | None, float | None],
+    report: Progress,
 ) -> Array:
     """Return groups of a stratum that also satisfy the models, by the enforcement of the plan."""
     from shoal.partitioning.enforcement import enforce
     from shoal.partitioning.repair import repair
-    from shoal.release.groups.rules import requirements_of
 
-    units = constraints.units
-    also = None if units is None else (lambda at, groups: _few_units(groups, units[at], plan.k))
-    required = requirements_of(X, plan.k, constraints.demands, rows=rows, also=also)
-    if constraints.together:
+    if together:
         return repair(X, labels, plan.k, required, resplit=False, report=report)
+    kicks, seconds = effort
     # Without a seed, a release must not differ from run to run if its method uses no random numbers.
     rng = np.random.default_rng(plan.random_state or 0)
-    way = plan.enforcement or "repair"
-    n_jobs = threads(plan.n_jobs, "anonymize")
     return enforce(
         X,
         plan.k,
         required,
-        way=way,
+        way=plan.enforcement or "repair",
         labels=labels,
         kicks=kicks,
-        time_limit=plan.time_limit,
+        time_limit=seconds,
         rng=rng,
-        n_jobs=n_jobs,
+        n_jobs=threads(plan.n_jobs, "anonymize"),
         report=report,
     )
 

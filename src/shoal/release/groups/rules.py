@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from shoal.arrays import Array
 from shoal.kernels import rules as _rules
-from shoal.partitioning.requirements import FallsShort, Requirements, Tally
+from shoal.partitioning.requirements import Requirements, Tally
 from shoal.privacy.closeness import TCloseness
 from shoal.privacy.demands import Demand, offending
 from shoal.privacy.diversity import (
@@ -22,7 +21,7 @@ from shoal.privacy.diversity import (
 )
 from shoal.privacy.frequencies import AlphaFrequency, BetaLikeness, DeltaDisclosure, EnhancedBetaLikeness
 from shoal.privacy.model import TOLERANCE, SensitiveModel
-from shoal.privacy.spectrum import Line, Sensitive, Tree
+from shoal.privacy.spectrum import Line, Sensitive, Tree, spectrum_of
 from shoal.privacy.tally import DemandTally, local
 from shoal.tables.sensitive import grounded
 
@@ -50,11 +49,10 @@ class _Rule(NamedTuple):
     nodes: int
     table: Array
     tree: Array
+    shift: int = 0
 
 
-def requirements_of(
-    X: Array, k: int, demands: Sequence[Demand], *, rows: Array | None = None, also: FallsShort | None = None
-) -> Requirements:
+def requirements_of(X: Array, k: int, demands: Sequence[Demand], *, rows: Array | None = None) -> Requirements:
     """Return demands in the form that partitioning takes.
 
     Parameters
@@ -66,20 +64,25 @@ def requirements_of(
         At least one, on attributes of the whole table.
     rows : int64[n] or None
         The records of the table in X; None for all.
-    also : callable or None
-        Takes rows of X and their labels, returns bool[m]: which groups lack something else, such as units. There are
-        no rules then, because kernels cannot check it.
     """
-    everyone = np.arange(len(X))
+    alone = local(demands)
 
     def falls_short(at: Array, labels: Array) -> Array:
-        bad = (np.bincount(labels) < k) | offending(labels, demands, at if rows is None else rows[at], X[at])
-        return bad if also is None else bad | also(at, labels)
+        # Coordinates of millions of records are copied only for models that look at the surroundings of a group.
+        around = None if alone else X[at]
+        few: Array = np.bincount(labels) < k
+        return few | offending(labels, demands, at if rows is None else rows[at], around)
 
     def tally(labels: Array) -> Tally:
-        return DemandTally(labels, demands, rows, None if also is None else partial(also, everyone))
+        return DemandTally(labels, demands, rows)
 
-    return Requirements(rules_of(demands, rows) if also is None else None, falls_short, tally, local(demands))
+    return Requirements(rules_of(demands, rows), falls_short, tally, alone)
+
+
+def of_units(units: Array, k: int) -> Demand:
+    """Return the demand that every group has at least k units (int64[n], of the whole table)."""
+    numbers = np.unique(units, return_inverse=True)[1].astype(np.int64)
+    return Demand(DistinctDiversity(k), Sensitive("unit", numbers, int(numbers.max()) + 1))
 
 
 def rules_of(demands: Sequence[Demand], rows: Array | None = None) -> _rules.Rules | None:
@@ -89,14 +92,15 @@ def rules_of(demands: Sequence[Demand], rows: Array | None = None) -> _rules.Rul
     allows.
     """
     candidates = [_rule(demand) for demand in demands]
-    rules = [rule for rule in candidates if rule is not None]
+    rules = [_with_units(rule, demand) for rule, demand in zip(candidates, demands, strict=True) if rule is not None]
     if len(rules) < len(candidates):
         return None
-    limits = [_limit(demand.model) for demand in demands]
+    limits = [_limit(demand) for demand in demands]
     codes = [rule.codes if rows is None else rule.codes[rows] for rule in rules]
     tables, trees = [rule.table for rule in rules], [rule.tree for rule in rules]
     return _rules.Rules(
         codes=np.ascontiguousarray(np.stack(codes), np.int64),
+        shifts=np.array([rule.shift for rule in rules]),
         kinds=np.array([rule.kind for rule in rules]),
         limits=np.array(limits, float),
         extras=np.array([rule.extra for rule in rules], float),
@@ -109,9 +113,19 @@ def rules_of(demands: Sequence[Demand], rows: Array | None = None) -> _rules.Rul
     )
 
 
-def _limit(model: SensitiveModel) -> float:
+def _with_units(rule: _Rule, demand: Demand) -> _Rule:
+    """Return the rule with the unit of each record in the lowest bits of its code, if units are counted."""
+    units = demand.sensitive.units
+    if units is None:
+        return rule
+    shift = max(1, int(units.max()).bit_length())
+    return rule._replace(codes=(rule.codes << shift) | units, shift=shift)
+
+
+def _limit(demand: Demand) -> float:
+    model = demand.model
     if isinstance(model, RecursiveDiversity):
-        return float(np.nextafter(model.c, 0.0))
+        return float(np.nextafter(model.c, 0.0)) if demand.sensitive.units is None else model.c * (1 - 1e-6)
     slack = 0.5 * TOLERANCE * max(1.0, abs(model.required))
     return model.required - slack if model.rising else model.required + slack
 
@@ -119,8 +133,8 @@ def _limit(model: SensitiveModel) -> float:
 def _rule(demand: Demand) -> _Rule | None:
     """Return the rule of one demand, None if there is none."""
     model, sensitive = demand
-    whole = np.bincount(sensitive.codes[sensitive.codes >= 0], minlength=sensitive.values)
-    absent = int((sensitive.codes < 0).sum())
+    everyone = spectrum_of(np.zeros(len(sensitive.codes), np.int64), sensitive)
+    whole, absent = everyone.whole, everyone.whole_missing
     extra = float(getattr(model, "l", getattr(model, "beta", 0.0)))
     nothing = np.empty(0), np.empty(0, np.int64)
     if isinstance(model, TCloseness):
@@ -138,28 +152,29 @@ def _rule(demand: Demand) -> _Rule | None:
     return _Rule(rule, extra, sensitive.codes, len(whole), 0, *nothing)
 
 
-def _with_missing(sensitive: Sensitive, whole: Array, absent: int) -> tuple[Array, Array]:
+def _with_missing(sensitive: Sensitive, whole: Array, absent: float) -> tuple[Array, Array]:
     """Return codes and shares with missing as an additional last value."""
     counts = np.append(whole, absent)
-    return np.where(sensitive.codes < 0, len(whole), sensitive.codes), counts / max(1, counts.sum())
+    return np.where(sensitive.codes < 0, len(whole), sensitive.codes), counts / max(1.0, float(counts.sum()))
 
 
-def _compared(rule: int, extra: float, sensitive: Sensitive, whole: Array, absent: int) -> _Rule:
+def _compared(rule: int, extra: float, sensitive: Sensitive, whole: Array, absent: float) -> _Rule:
     codes, shares = _with_missing(sensitive, whole, absent)
     return _Rule(rule, extra, codes, int(np.count_nonzero(shares)), 0, shares, np.empty(0, np.int64))
 
 
-def _on_a_line(sensitive: Sensitive, whole: Array, absent: int, line: Line) -> _Rule:
-    reached = np.cumsum(whole) / max(1, whole.sum())
+def _on_a_line(sensitive: Sensitive, whole: Array, absent: float, line: Line) -> _Rule:
+    known = float(whole.sum()) or 1.0
+    reached = np.cumsum(whole) / known
     areas = np.concatenate(([0.0], np.cumsum(reached[:-1] * np.diff(line.positions))))
-    shares = whole / max(1, whole.sum())
+    shares = whole / known
     apart = np.abs(line.positions - line.positions[np.searchsorted(reached, 0.5)])
-    figures = [absent / len(sensitive.codes), float(shares @ line.positions), float(shares @ apart)]
+    figures = [absent / max(1.0, float(whole.sum()) + absent), float(shares @ line.positions), float(shares @ apart)]
     table = np.concatenate([line.positions, reached, areas, apart, figures])
     return _Rule(_rules.LINE, 0.0, sensitive.codes, len(whole), 0, table, np.empty(0, np.int64))
 
 
-def _in_a_tree(sensitive: Sensitive, whole: Array, absent: int, tree: Tree) -> _Rule:
+def _in_a_tree(sensitive: Sensitive, whole: Array, absent: float, tree: Tree) -> _Rule:
     """Return the rule for values with a hierarchy; missing is an additional node, far from all others."""
     codes, shares = _with_missing(sensitive, whole, absent)
     parents, leaves = np.append(tree.parents, -1), np.append(tree.leaves, len(tree.parents))

@@ -44,6 +44,9 @@ def bound_of(
     """
     if plan.bound == "none" or weights is not None:
         return None
+    if coordinates.coded:
+        # No groups of the original values lose less than their best ones, whatever they publish.
+        coordinates, blocks = coordinates.uncoded(), [block._replace(optimal=False) for block in blocks]
     error, total, known = 0.0, 0.0, False
     for at, block in enumerate(blocks):
         progress = part(report, at / len(blocks), (at + 1) / len(blocks))

@@ -7,13 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from shoal.arrays import Array
-from shoal.release.groups.coordinates import Coordinates
+from shoal.plan import Plan
+from shoal.release.groups.coordinates import Coordinates, embedded
 from shoal.release.measures.rounding import digits_left, most_digits
+
+if TYPE_CHECKING:
+    from shoal.release.preparation import LeftOut
 
 
 class Losses(NamedTuple):
@@ -50,8 +54,9 @@ def losses(
     for name, part in coordinates.parts.items():
         everybody = np.zeros(len(part), np.int64)
         by_record, within, whole = np.zeros(len(part)), 0.0, 0.0
-        for column in part.T:
-            squares = _squares(column, labels[name], weights)
+        part, published = coordinates.coded.get(name, (part, part))
+        for column, coded in zip(part.T, published.T, strict=True):
+            squares = _squares(column, labels[name], weights, coded)
             by_record += squares
             within += float(squares.sum())
             whole += float(_squares(column, everybody, weights).sum())
@@ -77,15 +82,51 @@ def losses(
     )
 
 
+def loss_in_all(left_out: LeftOut, labels: Array, plan: Plan) -> float:
+    """Return the loss of all records, those that were left out included: they are replaced by the mean of the table.
+
+    Parameters
+    ----------
+    left_out : LeftOut
+    labels : int64[m]
+        The groups of the records that are published.
+    plan : Plan
+    """
+    coordinates = embedded(left_out.everybody, plan)
+    rows, weights = left_out.rows, left_out.weights
+    gone = np.setdiff1d(np.arange(len(left_out.everybody[0].values.missing)), rows)
+    error, total = 0.0, 0.0
+    for name, part in coordinates.parts.items():
+        within = rest = whole = 0.0
+        part, published = coordinates.coded.get(name, (part, part))
+        for column, coded in zip(part.T, published.T, strict=True):
+            squares = _squares(column, np.zeros(len(column), np.int64), weights)
+            whole += float(squares.sum())
+            rest += float(squares[gone].sum())
+            own = None if weights is None else weights[rows]
+            within += float(_squares(column[rows], labels, own, coded[rows]).sum())
+        if name in coordinates.projected and whole > 0:
+            # Those that were left out have their share of the projected coordinates.
+            spread = coordinates.projected[name]
+            of_rows = spread._replace(nodes=spread.nodes[rows], missing=spread.missing[rows])
+            rest, whole = rest / whole, spread.squared_error(None, weights)
+            rest *= whole
+            within = of_rows.squared_error(labels, None if weights is None else weights[rows])
+        error += coordinates.importance[name] * (within + rest)
+        total += coordinates.importance[name] * whole
+    return min(1.0, error / total) if total > 0 else 0.0
+
+
 def _digits_left(squares: Array, labels: Array, units: Array | None, whole: float | None = None) -> int:
     owners = [labels] if units is None else [labels, units]
     return min(digits_left(np.bincount(one, squares), whole) for one in owners)
 
 
-def _squares(x: Array, labels: Array, weights: Array | None) -> Array:
-    """Return float64[n]: the weighted squared distance of each record from the mean of its group."""
+def _squares(x: Array, labels: Array, weights: Array | None, coded: Array | None = None) -> Array:
+    """Return float64[n]: the weighted squared distance of each record from the mean of its group (of coded values)."""
+    published = x if coded is None else coded
     amounts = np.bincount(labels, weights)
-    sums = np.bincount(labels, x if weights is None else weights * x)
+    sums = np.bincount(labels, published if weights is None else weights * published)
     means = np.divide(sums, amounts, out=np.zeros_like(sums), where=amounts > 0)
     squares = (x - means[labels]) ** 2
     return np.asarray(squares if weights is None else weights * squares)

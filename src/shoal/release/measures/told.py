@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from math import isinf
 from typing import TYPE_CHECKING, NamedTuple
 
-from shoal.release.groups.cells import FORM
+from shoal.release.groups.forms import BY_CELLS
 from shoal.release.measures.rounding import told, told_at_least, told_at_most
 
 if TYPE_CHECKING:
@@ -41,11 +41,11 @@ class Told(NamedTuple):
 
 def told_of(release: Release) -> Told:
     """Return what may be told of the figures of a release."""
-    losses, utility, audit = release.losses, release.utility, release.audit
+    losses, audit = release.losses, release.audit
     digits = losses.digits
     gap = release.gap
     # A cell is as wide as the plan says, but its measures are those of its records, and of removed ones.
-    shown = release.plan.release != FORM and all(
+    shown = release.plan.release not in BY_CELLS and all(
         one.representative in RANGES for one in release.attributes if one.kind != "place"
     )
     of_widths = losses.most if shown else 0
@@ -54,8 +54,8 @@ def told_of(release: Release) -> Told:
         by_attribute={name: told(loss, losses.digits_by_attribute[name]) for name, loss in losses.by_attribute.items()},
         lower_bound=told_at_least(release.lower_bound, digits),
         gap=None if gap is None or isinf(gap) else told_at_most(gap, digits),
-        certainty_penalty=told(utility.certainty_penalty, of_widths),
-        total_information_loss=told(utility.total_information_loss, of_widths),
+        certainty_penalty=told(release.utility.certainty_penalty, of_widths) if of_widths else None,
+        total_information_loss=told(release.utility.total_information_loss, of_widths) if of_widths else None,
         discernability=sum(count * size**2 for size, count in audit.sizes.items()),
         average_group_size=audit.rows / audit.classes / release.plan.k,
     )

@@ -2,7 +2,7 @@
 
 They depend on the size of groups and on their width in each attribute, but not on what groups publish, with three
 exceptions: a suppressed attribute costs 1 in every record, as the top of a hierarchy does, and so does every attribute
-of a record that was removed with its cell; intervals that end at multiples of a step are as wide as they are published.
+of a record that was left out; intervals that end at multiples of a step are as wide as they are published.
 The sizes and ranges of groups are compared with those of the table that includes removed records, and each removed
 record adds the size of the table to C_DM.
 """
@@ -19,12 +19,12 @@ import numpy as np
 from shoal.arrays import Array
 from shoal.measure.utility import certainty_penalty, total_information_loss
 from shoal.release.groups.blocks import Block, joint
-from shoal.release.groups.cells import Cells
 from shoal.tables.outward import outward
 from shoal.tables.schema import Attribute, Read
 from shoal.tables.values import Codes, Numbers, grouped
 
 if TYPE_CHECKING:
+    from shoal.release.preparation import LeftOut
     from shoal.tables.hierarchy import Hierarchy
 
 
@@ -62,7 +62,7 @@ class Utility(NamedTuple):
         return {**self._asdict(), "by_attribute": dict(self.by_attribute), "left_out": list(self.left_out)}
 
 
-def utility_of(reads: Sequence[Read], blocks: Sequence[Block], k: int, cells: Cells | None = None) -> Utility:
+def utility_of(reads: Sequence[Read], blocks: Sequence[Block], k: int, left_out: LeftOut | None = None) -> Utility:
     """Return the measures of the groups of a release.
 
     Parameters
@@ -70,22 +70,22 @@ def utility_of(reads: Sequence[Read], blocks: Sequence[Block], k: int, cells: Ce
     reads : the quasi-identifiers with their values, of the records that are published
     blocks : blocks of attributes with their groups; the sizes are those of all of them together
     k : int
-    cells : Cells or None
-        The cells of a strongly-safe release, which include the removed records.
+    left_out : LeftOut or None
+        The records before some were left out; None if none were.
     """
     sizes = np.bincount(joint(blocks))
-    removed = 0 if cells is None else cells.removed
+    removed = 0 if left_out is None else left_out.removed
     n = int(sizes.sum()) + removed
     measured = [read for read in reads if read.attribute.kind != "place"]
     wide = {read.attribute.name: 1.0 for read in measured if read.attribute.representative == "suppression"}
     by, high = dict(wide), dict(wide)
     for block in blocks:
         in_block = [r for r in measured if r.attribute.name in block.attributes and r.attribute.name not in wide]
-        for name, cost in _costs(certainty_penalty, in_block, block.labels, cells).items():
+        for name, cost in _costs(certainty_penalty, in_block, block.labels, left_out).items():
             # Both measures are the same for numbers.
             by[name] = high[name] = (cost + removed) / n
         words = [read for read in in_block if read.attribute.kind in ("nominal", "boolean", "hierarchical")]
-        for name, cost in _costs(total_information_loss, words, block.labels, cells).items():
+        for name, cost in _costs(total_information_loss, words, block.labels, left_out).items():
             high[name] = (cost + removed) / n
     importance = {read.attribute.name: read.attribute.importance for read in measured}
     weight = fsum(importance.values())
@@ -100,18 +100,18 @@ def utility_of(reads: Sequence[Read], blocks: Sequence[Block], k: int, cells: Ce
     )
 
 
-def _costs(unit: Any, reads: Sequence[Read], labels: Array, cells: Cells | None) -> dict[str, float]:
+def _costs(unit: Any, reads: Sequence[Read], labels: Array, left_out: LeftOut | None) -> dict[str, float]:
     """Return the cost of each attribute in one of the measures, summed over all published records."""
     trees = {read.attribute.name: read.attribute.hierarchy for read in reads if read.attribute.hierarchy is not None}
-    if cells is None or cells.rows is None:
+    if left_out is None:
         return _sums(unit, reads, labels, trees)
     # Ranges and numbers of values are those of all records: each removed record is in a group of its own, where it
     # costs nothing. Hierarchies are complete anyway.
     by_tree = _sums(unit, [read for read in reads if read.attribute.name in trees], labels, trees)
     names = {read.attribute.name for read in reads} - set(trees)
-    everybody = np.arange(len(labels), len(labels) + len(cells.everybody[0].values.missing))
-    everybody[cells.rows] = labels
-    return by_tree | _sums(unit, [read for read in cells.everybody if read.attribute.name in names], everybody, {})
+    everybody = np.arange(len(labels), len(labels) + len(left_out.everybody[0].values.missing))
+    everybody[left_out.rows] = labels
+    return by_tree | _sums(unit, [read for read in left_out.everybody if read.attribute.name in names], everybody, {})
 
 
 def _sums(unit: Any, reads: Sequence[Read], labels: Array, trees: dict[str, Hierarchy]) -> dict[str, float]:
@@ -125,7 +125,8 @@ def _column(read: Read, labels: Array) -> Any:
     """Return the values of an attribute as numbers or texts, as the measures take them."""
     import pyarrow as pa
 
-    values = cast(Codes | Numbers, read.values)
+    # Against the originals: values that were changed before grouping are lost as well.
+    values = cast(Codes | Numbers, read.values if read.original is None else read.original)
     if isinstance(values, Codes) and read.attribute.kind != "ordinal":
         codes = pa.array(values.codes.astype(np.int32), mask=values.missing)
         return pa.DictionaryArray.from_arrays(codes, pa.array(values.levels, pa.string()))

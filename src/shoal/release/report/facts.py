@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING
 import shoal
 from shoal.partitioning.registry import find, find_refinement
 from shoal.plan import yaml_of
-from shoal.release.certificate import base_name, public_plan, versions, withheld
+from shoal.release.certificate import base_name, public_plan, unchanged, versions, withheld
+from shoal.release.groups import full_domain
 from shoal.release.groups.cells import FORM
 from shoal.release.measures.told import sentences, told_of
 from shoal.release.report.demands import demand_facts, demand_in_words, held_in_words
 from shoal.release.report.nearness import Nearness
+from shoal.release.report.reach import columns_in_words, of_all
 from shoal.release.report.render import Check, ColumnFacts, Facts, File
+from shoal.tables.coding import in_words
+from shoal.tables.schema import UNPUBLISHED
 
 if TYPE_CHECKING:
     from shoal.plan import Plan
@@ -28,6 +32,7 @@ RELEASES = {
     "microaggregation": "each group publishes typical values",
     "local-recoding": "each group publishes the range of its values",
     "global-recoding": "each group publishes the range of its values, and equal records are never separated",
+    "full-domain": "each column publishes one level of its hierarchy, the same for all records",
     "strongly-safe": "each record publishes the cell that contains it; cells do not depend on the data",
 }
 
@@ -44,6 +49,9 @@ def facts_of(release: Release) -> Facts:
         rows=audit.rows,
         k=plan.k,
         k_held=audit.k,
+        k_all=release.whole.k,
+        reach=f"For {columns_in_words(release.whole.columns)}, k = {release.whole.k} holds. "
+        + of_all(release.whole, audit.k, audit.rows),
         n_groups=audit.classes,
         method=" / ".join(dict.fromkeys(block.method for block in release.blocks)),
         why=release.blocks[0].why,
@@ -59,6 +67,7 @@ def facts_of(release: Release) -> Facts:
         loss_by_attribute=tuple(told.by_attribute.items()),
         utility=tuple(sentences(told, release.utility.left_out)),
         by_cells=plan.release == FORM,
+        by_levels=plan.release == full_domain.FORM,
         demands=demand_facts(release),
         missing_rule=MISSING[plan.missing],
         notes=_notes(release),
@@ -75,7 +84,7 @@ def facts_of(release: Release) -> Facts:
 
 def _left_out(release: Release) -> int:
     """Return the number of columns that are not published. Their names are not told."""
-    return sum(column.role in ("identifier", "unit") for column in release.columns)
+    return sum(column.role in UNPUBLISHED for column in release.columns)
 
 
 def _columns(release: Release) -> tuple[ColumnFacts, ...]:
@@ -96,9 +105,9 @@ def _columns(release: Release) -> tuple[ColumnFacts, ...]:
                     "; ".join(words),
                 )
             )
-        elif column.role not in ("identifier", "unit"):
+        elif column.role not in UNPUBLISHED:
             note = "role by default" if column.inferred else ""
-            shown.append(ColumnFacts(column.name, column.role, "", "unchanged", None, note))
+            shown.append(ColumnFacts(column.name, column.role, "", unchanged(release.plan, column.name), None, note))
     return tuple(shown)
 
 
@@ -108,7 +117,11 @@ def _checks(release: Release) -> tuple[Check, ...]:
     checks = []
     if len(release.blocks) == 1:
         words = f"{audit.classes} groups of equal rows, the smallest with {audit.k}, counted {where}"
-        checks.append(Check(f"Every record equals at least {plan.k - 1} others", audit.k >= plan.k, words))
+        checks.append(
+            Check(
+                f"Every record equals at least {plan.k - 1} others in all quasi-identifiers", audit.k >= plan.k, words
+            )
+        )
         if audit.k_units is not None:
             words = f"at least {audit.k_units} units in each group of equal rows"
             checks.append(
@@ -123,7 +136,7 @@ def _checks(release: Release) -> tuple[Check, ...]:
         checks.append(Check(f"{demand_in_words(finding)} in every group", bool(finding), words))
     if left_out := _left_out(release):
         words = f"{left_out} column{'s were' if left_out > 1 else ' was'} left out"
-        checks.append(Check("Identifiers are not in the release", True, words))
+        checks.append(Check("Columns to be left out are not in the release", True, words))
     if release.written is not None and release.written.sha256:
         checks.append(Check("The file was read again and equals the release", True))
     return tuple(checks)
@@ -142,6 +155,11 @@ def _notes(release: Release) -> tuple[str, ...]:
         notes.append(f"Published values and the loss use the weights {plan.weight}; k counts records.")
     if plan.blocks != "joint":
         notes.append(f"Attributes were grouped in {len(release.blocks)} blocks, each with a partition of its own.")
+    notes += [f"Values of {name} were changed before anything else: {in_words(plan, name)}." for name in plan.coded]
+    if plan.suppress:
+        notes.append(
+            f"At most {100 * plan.suppress:.4g} % of the records were left out. Figures are those of the others."
+        )
     if plan.shuffle:
         notes.append("Rows are published in random order. The order is not stored, and another run has another order.")
     else:

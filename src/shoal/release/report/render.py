@@ -18,7 +18,9 @@ from shoal.release.report.evidence import Evidence, Frequencies, Histogram
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-__all__ = ["Check", "ColumnFacts", "DemandFacts", "Facts", "File", "render"]
+__all__ = ["Check", "ColumnFacts", "DemandFacts", "Facts", "File", "bars_of", "render", "render_summary"]
+
+MOST = 12  # attributes of a summary
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,7 @@ class ColumnFacts:
     """A column of the input, and how it was published."""
 
     name: str
-    role: str  # "identifier" "quasi-identifier" "sensitive" "other" "weight" "unit" "stratum"
+    role: str  # "quasi-identifier" "sensitive" "other" "weight" "stratum"
     kind: str = ""
     published: str = ""  # "mean", "mode", "interval", ...; "unchanged"; "" for not published
     importance: float | None = None
@@ -80,6 +82,8 @@ class Facts:
     checks: tuple[Check, ...]  # of the audit; empty if it has not been run
     why: str = ""  # why this method was chosen, without a full stop
     k_units: int | None = None  # the same by distinct units, if they were counted
+    k_all: int | None = None  # by records, over all published columns together
+    reach: str = ""  # what this means, in sentences
     k_blocks: int | None = None  # what holds within each block of attributes, if there are several
     loss: float | None = None  # SSE / SST, 0 to 1, rounded; None if it is not told
     gap: str = ""  # how far from the best possible, in a few words
@@ -87,6 +91,7 @@ class Facts:
     loss_by_attribute: tuple[tuple[str, float | None], ...] = ()
     utility: tuple[tuple[str, str, str], ...] = ()  # measures of recoding schemes: name, value, explanation
     by_cells: bool = False  # whether records were grouped by cells that do not depend on the data
+    by_levels: bool = False  # whether each column publishes one level of its hierarchy
     left_out: int = 0  # columns that are not published
     demands: tuple[DemandFacts, ...] = ()  # on sensitive attributes
     missing_rule: str = ""  # a sentence
@@ -136,6 +141,16 @@ def render(facts: Facts) -> str:
             moved=_moved(evidence),
             draw=drawings,
         )
+    )
+
+
+def render_summary(facts: Facts) -> str:
+    """Return the main facts as HTML for the output of a notebook: a part of a page, without scripts or style sheets."""
+    losses = sorted(facts.loss_by_attribute, key=lambda pair: -(pair[1] or 0.0))
+    return (
+        _environment()
+        .get_template("notebook.html")
+        .render(f=facts, verdict=_verdict(facts), losses=losses[:MOST], more=len(losses[MOST:]))
     )
 
 
@@ -205,12 +220,12 @@ def _attributes(evidence: Evidence | None) -> list[dict[str, object]]:
         if isinstance(drawn, Histogram):
             entry["picture"] = drawings.histogram(drawn) if drawn.edges else None
         else:
-            entry["rows"] = _rows(drawn)
+            entry["rows"] = bars_of(drawn)
         shown.append(entry)
     return shown
 
 
-def _rows(drawn: Frequencies) -> list[tuple[str, float | None, float, str]]:
+def bars_of(drawn: Frequencies) -> list[tuple[str, float | None, float, str]]:
     """Return for each bar: label, lengths before and after as shares of the longest bar, and CSS class."""
     before = drawn.before
     rows = [(label, None if before is None else before[i], drawn.after[i], "") for i, label in enumerate(drawn.labels)]

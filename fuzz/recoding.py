@@ -1,0 +1,138 @@
+"""Suppression limits, full-domain generalisation, top coding and rounding: random plans, and their plain checks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import date
+from decimal import ROUND_FLOOR, Decimal
+from fractions import Fraction
+from random import Random
+from typing import Any
+
+from fuzz.case import Case, Column
+from fuzz.files import plain
+from fuzz.published import is_missing, markers_of
+from fuzz.trees import ROOT, plain_paths, text_of
+
+FORM = "full-domain"
+# Kinds of columns that are coded: those whose values are plain numbers or dates.
+CODED = ("integer", "float", "date")
+FIELDS = ("top_coding", "bottom_coding", "rounding")
+# Fields of a plan that a full-domain release does not take.
+NOT_TAKEN = (
+    *("method", "options", "refine", "random_state", "bound", "enforcement", "representatives", "digits", "trim"),
+    *("blocks", "small_strata", "cells", "k_map", "presence"),
+)
+
+
+# --- plans ---
+
+
+def change(random: Random, plan: dict[str, Any], known: list[Column], others: list[Column]) -> None:
+    """Add what this module is about to some plans, in place."""
+    if plan.get("release") != "strongly-safe":
+        if random.random() < 0.1 and "k_map" not in plan and "presence" not in plan:
+            for field in NOT_TAKEN:
+                plan.pop(field, None)
+            plan["release"] = FORM
+        if random.random() < (0.5 if plan.get("release") == FORM else 0.1) and "blocks" not in plan:
+            plan["suppress"] = random.choice((0.02, 0.1, 0.1, 0.3, 0.7))
+    if random.random() < 0.1:
+        fitting = [c for c in (*known, *others) if c.type in ("int64", "float64", "date32") and c.kind in CODED]
+        for column in fitting[:2]:
+            _code(random, plan, column)
+
+
+def _code(random: Random, plan: dict[str, Any], column: Column) -> None:
+    values = sorted(v for v in column.values if v is not None and v == v and v not in (float("inf"), -float("inf")))
+    if not values or values[0] == values[-1]:
+        return
+    if random.random() < 0.6:
+        plan.setdefault("top_coding", {})[column.name] = values[-1 - len(values) // 4]
+    if random.random() < 0.4 and values[len(values) // 4] < values[-1 - len(values) // 4]:
+        plan.setdefault("bottom_coding", {})[column.name] = values[len(values) // 4]
+    if random.random() < 0.5 and column.type != "date32":
+        plan.setdefault("rounding", {})[column.name] = random.choice((1, 5, 100))
+
+
+# --- values as they are after coding ---
+
+
+def is_coded(case: Case, name: str) -> bool:
+    """Return whether the plan changes the values of a column."""
+    return any(name in case.plan.get(field, {}) for field in FIELDS)
+
+
+def coded(case: Case) -> Case:
+    """Return the input with the values that the plan asks to be changed."""
+    columns = [replace(c, values=[_after(case, c, v) for v in c.values]) for c in case.columns]
+    return replace(case, columns=columns)
+
+
+def _after(case: Case, column: Column, value: Any) -> Any:
+    if not is_coded(case, column.name) or is_missing(value, markers_of(case, column.name)):
+        return value
+    top, bottom, step = (case.plan.get(field, {}).get(column.name) for field in FIELDS)
+    if step is not None:
+        nearest = (_exact(value) / _exact(step) + Fraction(1, 2)).__floor__() * _exact(step)
+        value = type(value)(nearest)
+    value = value if bottom is None else max(value, type(value)(bottom))
+    return value if top is None else min(value, type(value)(top))
+
+
+def _exact(value: Any) -> Fraction:
+    return Fraction(Decimal(repr(value)))
+
+
+# --- checks ---
+
+
+def within_limit(case: Case, published: int, wanted: int) -> bool:
+    """Return whether at most the allowed share of records is left out."""
+    share = Decimal(repr(case.plan.get("suppress", 0)))
+    return 0 <= wanted - published <= int((share * wanted).to_integral_value(ROUND_FLOOR))
+
+
+def wrong_levels(case: Case, kinds: dict[str, str], rows: list[int], table: dict[str, list[Any]]) -> Iterator[str]:
+    """Yield the columns of a full-domain release that are not on one level."""
+    for name, kind in kinds.items():
+        column, after = case.column(name), table[name]
+        if all(value == ROOT for value in after):
+            continue
+        gone = [is_missing(column.values[row], markers_of(case, name)) for row in rows]
+        if any(lost != (value is None or value != value) for lost, value in zip(gone, after, strict=True)):
+            yield f"{kind} ({column.kind}): a value is missing that was there, or the reverse"
+            continue
+        present = [(row, value) for row, value, lost in zip(rows, after, gone, strict=True) if not lost]
+        paths = plain_paths(case.plan["hierarchies"][name], column.values, case.files) if kind == "hierarchical" else {}
+        if paths is None:
+            continue
+        before = column.values if column.type.startswith("timestamp") else plain(column)
+        if column.type.startswith("timestamp[ns"):  # moments are compared in microseconds
+            present = [(row, value // 1000) for row, value in present]
+            before = [None if value is None else value // 1000 for value in before]
+        chains = [_chain(column.values[row], before[row], paths) for row, _ in present]
+        deepest = max(map(len, chains), default=1)
+        on = [
+            level
+            for level in range(deepest)
+            if all(
+                _same(value, chain[min(level, len(chain) - 1)])
+                for chain, (_, value) in zip(chains, present, strict=True)
+            )
+        ]
+        if not on:
+            yield f"{kind} ({column.kind}): not on one level"
+
+
+def _chain(value: Any, before: Any, paths: dict[str, list[str]]) -> list[Any]:
+    return [before, *paths.get(text_of(value), [])]
+
+
+def _same(published: Any, expected: Any) -> bool:
+    if isinstance(expected, date) and isinstance(published, str):
+        return published.startswith(expected.isoformat()[:10])
+    if isinstance(published, float) and isinstance(expected, float):
+        return published + 0.0 == expected + 0.0
+    return bool(published == expected or text_of(published) == text_of(expected))
