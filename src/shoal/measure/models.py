@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from shoal.tables.pairs import Attribute, Pair, Settings
 # Categories beyond this number, the rarest, are one.
 MOST_CATEGORIES = 20
 TREES = 100
+# A column of which others leave no larger share of the variance follows from them.
+DEPENDENT = 1e-10
 
 
 @dataclass(frozen=True, repr=False)
@@ -114,20 +116,17 @@ def regression(
     n = len(both.weights)
     others = [one for one in both.pair.attributes if one.name != target]
     parts = [part for one in others for part in _indicators(one)]
-    names = ("constant", *(name for name, _ in parts))
-    design = np.column_stack([np.ones(2 * n), *(values for _, values in parts)])
-    y = known[target].numbers()
-    whole = ~np.isnan(design.sum(axis=1) + y)
-    halves = (slice(n), slice(n, 2 * n))
-    sides = [(design[half], y[half], both.weights, whole[half]) for half in halves]
-    kept = _independent([X[rows] for X, _, _, rows in sides])
-    if min(int(rows.sum()) for *_, rows in sides) <= len(kept):
-        raise DataError(f"The tables of {caller} must have more complete records than terms ({len(kept)}).")
-    fits = [_least_squares(X[rows][:, kept], v[rows], w[rows], confidence) for X, v, w, rows in sides]
+    names = [name for name, _ in parts]
+    columns_of = np.column_stack([*(values for _, values in parts), known[target].numbers()])
+    sides = [_side(columns_of[half], both.weights) for half in (slice(n), slice(n, 2 * n))]
+    kept = _independent(sides)
+    if min(len(side.weights) for side in sides) <= len(kept) + 1:
+        raise DataError(f"The tables of {caller} must have more complete records than terms ({len(kept) + 1}).")
+    fits = [_least_squares(side, kept, confidence) for side in sides]
     intervals = np.array([one[1] for one in fits])
     return Regression(
         target=target,
-        terms=tuple(names[at] for at in kept),
+        terms=("constant", *(names[at] for at in kept)),
         coefficients=np.array([one[0] for one in fits]),
         intervals=intervals,
         overlaps=overlaps_of(intervals[0], intervals[1]),
@@ -148,36 +147,66 @@ def _indicators(one: Attribute) -> list[tuple[str, Array]]:
     ]
 
 
-def _independent(designs: list[Array]) -> list[int]:
-    """Return the terms that do not follow from those before them, in any of the tables."""
-    from scipy.linalg import qr
+class _Side(NamedTuple):
+    """The complete records of one table: columns with the target last, weights of 1 on average, and their products."""
 
-    kept = list(range(designs[0].shape[1]))
-    for X in designs:
-        scaled = X[:, kept]
-        size = np.sqrt((scaled**2).sum(axis=0))
-        scaled = scaled / np.where(size > 0, size, 1.0)
-        # Without pivots: the first of dependent terms is kept.
-        diagonal = np.abs(np.diag(qr(scaled, mode="r")[0][: len(kept)]))
-        diagonal = np.append(diagonal, np.zeros(max(0, len(kept) - len(diagonal))))
-        kept = [term for term, length in zip(kept, diagonal, strict=True) if length > 1e-8]
+    columns: Array  # float64[m, p + 1], without the constant
+    weights: Array
+    means: Array
+    spreads: Array  # square roots of the sums of squares around the means; 1 for columns that do not vary
+    products: Array  # float64[p + 1, p + 1], of columns around their means, divided by the spreads
+
+
+def _side(columns: Array, weights: Array) -> _Side:
+    kept = ~np.isnan(columns).any(axis=1)
+    columns, w = columns[kept], weights[kept]
+    if len(w) == 0:
+        return _Side(columns, w, *(np.zeros(columns.shape[1]) for _ in "ab"), np.zeros((columns.shape[1],) * 2))
+    w = w / w.mean()
+    means = w @ columns / len(w)
+    steps = (columns - means) * np.sqrt(w)[:, None]
+    steps[:, (columns == columns[0]).all(axis=0)] = 0.0
+    spreads = np.sqrt((steps**2).sum(axis=0))
+    spreads[spreads == 0] = 1.0
+    steps /= spreads
+    return _Side(columns, w, means, spreads, steps.T @ steps)
+
+
+def _independent(sides: list[_Side]) -> list[int]:
+    """Return the columns that do not follow from those before them, in any of the tables: by Cholesky's method."""
+    from scipy.linalg import solve_triangular
+
+    kept = list(range(len(sides[0].means) - 1))
+    for side in sides:
+        found: list[int] = []
+        lower = np.zeros((len(kept), len(kept)))
+        for at in kept:
+            m = len(found)
+            row = solve_triangular(lower[:m, :m], side.products[found, at], lower=True) if m else np.empty(0)
+            rest = side.products[at, at] - row @ row
+            if rest > DEPENDENT:
+                lower[m, :m], lower[m, m] = row, np.sqrt(rest)
+                found.append(at)
+        kept = found
     return kept
 
 
-def _least_squares(X: Array, y: Array, weights: Array, confidence: float) -> tuple[Array, Array, float]:
-    """Return coefficients, their intervals and R squared."""
-    from scipy.stats import t
+def _least_squares(side: _Side, kept: list[int], confidence: float) -> tuple[Array, Array, float]:
+    """Return the coefficients of the constant and of the columns kept, their intervals and R squared."""
+    from scipy.special import stdtrit
 
-    n, p = X.shape
-    w = np.sqrt(weights / weights.mean())
-    q, r = np.linalg.qr(X * w[:, None])
-    beta = np.linalg.solve(r, q.T @ (y * w))
-    rest = float((((y - X @ beta) * w) ** 2).sum())
-    inverse = np.linalg.inv(r)
-    error = np.sqrt((inverse**2).sum(axis=1) * rest / (n - p))
-    half = float(t.ppf((1 + confidence) / 2, n - p)) * error
-    mean = (y * w**2).sum() / (w**2).sum()
-    whole = float((((y - mean) * w) ** 2).sum())
+    n, p = len(side.weights), len(kept) + 1
+    inverse = np.linalg.inv(side.products[np.ix_(kept, kept)])
+    scale = side.spreads[kept]
+    slopes = inverse @ side.products[kept, -1] * side.spreads[-1] / scale
+    constant = side.means[-1] - slopes @ side.means[kept]
+    y = side.columns[:, -1]
+    rest = float((side.weights * (y - constant - side.columns[:, kept] @ slopes) ** 2).sum())
+    inverse = inverse / np.outer(scale, scale)
+    errors = np.append(1 / n + side.means[kept] @ inverse @ side.means[kept], np.diag(inverse))
+    half = float(stdtrit(n - p, (1 + confidence) / 2)) * np.sqrt(errors * rest / (n - p))
+    beta = np.append(constant, slopes)
+    whole = float((side.weights * (y - side.means[-1]) ** 2).sum())
     return beta, np.column_stack([beta - half, beta + half]), 1 - rest / whole if whole > 0 else 0.0
 
 
