@@ -19,8 +19,8 @@ HEAD = """\
 <!-- Written by docs/reference.py. Do not edit: change the registry of measures or a docstring. -->
 
 All are functions of `shoal.risk`. Tables are data frames of any kind; results hold NumPy arrays and floats, with a
-figure for each record in the order of the table. [Assess the risk of a release](../how-to/assess-risk.md) shows them
-at work, [What the risk figures mean](../explanation/risk.md) says how to read them. `shoal.risk.measures()` has the
+figure for each record in the order of the table. [Assess a release](../how-to/assess-risk.md) shows them at
+work, [What the risk figures mean](../explanation/risk.md) says how to read them. `shoal.risk.measures()` has the
 facts of this page.
 """
 KINDS = {
