@@ -96,7 +96,8 @@ def tables(*, quick: bool) -> Iterator[tuple[str, Array]]:
 
 def by_auto(X: Array, k: int) -> tuple[float, Array]:
     """Return the seconds and the labels of `auto`, as releases use it."""
-    plan = settled(Plan.of(k=k), *X.shape, Constraints(), 1, different_in(X)).plan
+    n, d = X.shape
+    plan = settled(Plan.of(k=k), n, d, Constraints(), different=different_in(X)).plan
     return clock(partial(shoal.partition, X, k, plan.method, random_state=0, **plan.options))
 
 

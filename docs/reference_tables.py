@@ -7,11 +7,11 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from shoal.fields import COMMAND_LINE
+from shoal.fields import COMMAND_LINE, SDCMICRO
 from shoal.job_files import ACCESS_KEYS, JOB_KEYS
 from shoal.options.option import Option, flags_of
 from shoal.options.table import PLAN
-from shoal.plan import KINDS, SDCMICRO, Plan
+from shoal.plan import KINDS, Plan
 from shoal.tables import embedding
 from shoal.tables.representatives import REPRESENTATIVES, represent
 from shoal.tables.schema import RECODED

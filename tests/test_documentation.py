@@ -18,8 +18,8 @@ import pytest
 import shoal
 from shoal.cli.demo import write_people
 from shoal.errors import DatasetNotFoundError
+from shoal.fields import OF_ONE_TYPE
 from shoal.partitioning.choice import choose
-from shoal.plan import OF_ONE_TYPE
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"

@@ -9,9 +9,9 @@ import pytest
 import shoal
 from shoal import plan as plan_module
 from shoal.errors import OptionError
-from shoal.fields import COMMAND_LINE, MEANT, AllFields, Fields
+from shoal.fields import COMMAND_LINE, MEANT, OF_ONE_TYPE, SDCMICRO, AllFields, Fields
 from shoal.options.table import PLAN
-from shoal.plan import OF_ONE_TYPE, SDCMICRO, Plan
+from shoal.plan import Plan
 
 DEFAULTS = {name: field.default for name, field in Plan.model_fields.items()}
 

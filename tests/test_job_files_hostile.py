@@ -9,8 +9,9 @@ import pytest
 import yaml
 
 from shoal.errors import DataError, OptionError, ShoalError
+from shoal.fields import SDCMICRO
 from shoal.job_files import ACCESS_KEYS, JOB_KEYS, read_job
-from shoal.plan import SDCMICRO, Plan
+from shoal.plan import Plan
 from test_job_files import WRITERS
 from test_plan import EVERYTHING
 

@@ -5,7 +5,8 @@ from pydantic import ValidationError
 
 from shoal import Plan
 from shoal.errors import OptionError
-from shoal.plan import KINDS, SDCMICRO
+from shoal.fields import SDCMICRO
+from shoal.plan import KINDS
 
 EVERYTHING = {
     "k": 7,

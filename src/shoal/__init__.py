@@ -51,8 +51,6 @@ _HOME = {
     "verify_file": "shoal.release.verification",
 }
 _MODULES = ("datasets", "io", "measure", "risk")
-# Functions on arrays that draw a bar for whoever asks for one.
-_DRAWN = ("partition", "refine")
 
 __all__ = [
     "Assessment",
@@ -86,8 +84,6 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name in _HOME:
         value = getattr(import_module(_HOME[name]), name)
-        if name in _DRAWN:
-            value = import_module("shoal.progress").takes_true(value, __name__)
     elif name in _MODULES:
         value = import_module(f"shoal.{name}")
     else:

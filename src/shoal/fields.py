@@ -1,4 +1,4 @@
-"""The fields of a plan as keywords: what completion, help and type checkers know of them.
+"""The fields of a plan as keywords: all the names that they have, and what completion, help and type checkers know.
 
 A field has a line in :class:`Fields`, or in :class:`AllFields` if functions have a parameter of its name. A test
 compares them with :class:`shoal.Plan`.
@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
 
+from shoal.errors import OptionError
 from shoal.options.table import PLAN
 
 if TYPE_CHECKING:
@@ -19,6 +20,20 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 # The command line's names of fields, where they differ: --seed is `random_state`.
 COMMAND_LINE = {option.key: option.field for option in PLAN if option.key != option.field}
+
+# Names of lists of columns, in place of entries of `types`.
+OF_ONE_TYPE = ("nominal", "ordinal", "continuous")
+# sdcMicro's names, and the fields that they set.
+SDCMICRO = {
+    "keyVars": "quasi_identifiers",
+    "numVars": "quasi_identifiers",
+    "sensibleVar": "sensitive_attributes",
+    "weightVar": "weight",
+    "hhId": "unit",
+    "strataVar": "stratum",
+    "excludeVars": "identifiers",
+    "aggr": "k",
+}
 
 # Words of other programs, and the fields that were probably meant.
 MEANT = {
@@ -148,3 +163,41 @@ def shows_fields(function: F, defaults: Mapping[str, Any], lists: Iterable[str])
     parameters |= {name: one for name, one in named.items() if name not in parameters}
     function.__signature__ = own.replace(parameters=list(parameters.values()))  # type: ignore[attr-defined]
     return function
+
+
+def with_our_names(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields under our names: not sdcMicro's or the command line's, and lists of columns as types."""
+    renamed = {n: value for n, value in fields.items() if n not in (*SDCMICRO, *COMMAND_LINE, *OF_ONE_TYPE)}
+    for name, ours in COMMAND_LINE.items():
+        if fields.get(name) is not None:
+            if renamed.get(ours) is not None:
+                raise OptionError(
+                    f"A plan must set {ours!r} once. Got {name!r} as well, the command line's name for it."
+                )
+            renamed[ours] = fields[name]
+    for kind in OF_ONE_TYPE:
+        types = renamed.get("types") or {}
+        if not isinstance(types, dict):
+            break  # refused when it is validated
+        for name in _listed(fields.get(kind) or (), kind):
+            if not isinstance(name, str) or types.get(name, kind) != kind:
+                raise OptionError(f"The {kind!r} of a plan must list names of columns that have no other type.")
+            types = renamed["types"] = {**types, name: kind}
+    for name, ours in SDCMICRO.items():
+        if name not in fields or fields[name] is None:
+            continue
+        value = fields[name]
+        if ours in ("k", "weight", "unit"):
+            if ours in renamed:
+                raise OptionError(f"A plan must set {ours!r} once. Got {name!r} as well, sdcMicro's name for it.")
+            renamed[ours] = value[0] if isinstance(value, list | tuple) and len(value) == 1 else value
+        else:
+            names, given = _listed(value, name), _listed(renamed.get(ours) or (), ours)
+            renamed[ours] = given + [one for one in names if one not in given]
+    return renamed
+
+
+def _listed(value: Any, name: str) -> list[Any]:
+    if not isinstance(value, str | list | tuple):
+        raise OptionError(f"The {name!r} of a plan must be names of columns. Got {type(value).__name__}.")
+    return [value] if isinstance(value, str) else list(value)

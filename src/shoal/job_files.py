@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from shoal.errors import DataError, OptionError, near_names
-from shoal.fields import COMMAND_LINE
+from shoal.fields import COMMAND_LINE, OF_ONE_TYPE, SDCMICRO
 from shoal.options.option import Option
 from shoal.options.table import PLAN, READING, WRITING
-from shoal.plan import OF_ONE_TYPE, SDCMICRO, Plan, yaml_of
+from shoal.plan import Plan, yaml_of
 
 # Keys of a job file besides those of the plan.
 JOB_KEYS = ("input", "output", "report", "certificate", "record")

@@ -15,7 +15,7 @@ from typing import Any, Literal, Unpack, get_args
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator, model_validator
 
 from shoal.errors import OptionError, near_names
-from shoal.fields import COMMAND_LINE, MEANT, AllFields, F, shows_fields
+from shoal.fields import COMMAND_LINE, MEANT, OF_ONE_TYPE, SDCMICRO, AllFields, F, shows_fields, with_our_names
 from shoal.frozen import frozen
 
 Kind = Literal["continuous", "integer", "ordinal", "nominal", "hierarchical", "boolean", "date", "datetime", "place"]
@@ -31,20 +31,6 @@ WITHOUT_METHOD = ("full-domain", "strongly-safe")
 # Cells that are not numbers.
 PERIODS = ("month", "year")
 CELLS = ("value", "*", *PERIODS)
-
-# Names of lists of columns, in place of entries of `types`.
-OF_ONE_TYPE = ("nominal", "ordinal", "continuous")
-# sdcMicro's names, and the fields that they set. Those of the command line are in shoal.fields.
-SDCMICRO = {
-    "keyVars": "quasi_identifiers",
-    "numVars": "quasi_identifiers",
-    "sensibleVar": "sensitive_attributes",
-    "weightVar": "weight",
-    "hhId": "unit",
-    "strataVar": "stratum",
-    "excludeVars": "identifiers",
-    "aggr": "k",
-}
 
 
 class Plan(BaseModel):
@@ -488,44 +474,6 @@ def yaml_of(values: Mapping[str, Any]) -> str:
     options: dict[str, Any] = {"sort_keys": False, "default_flow_style": None, "width": 100}
     text: str = yaml.dump(dict(values), None, Dumper, allow_unicode=plain, **options)
     return text
-
-
-def with_our_names(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields under our names: not sdcMicro's or the command line's, and lists of columns as types."""
-    renamed = {n: value for n, value in fields.items() if n not in (*SDCMICRO, *COMMAND_LINE, *OF_ONE_TYPE)}
-    for name, ours in COMMAND_LINE.items():
-        if fields.get(name) is not None:
-            if renamed.get(ours) is not None:
-                raise OptionError(
-                    f"A plan must set {ours!r} once. Got {name!r} as well, the command line's name for it."
-                )
-            renamed[ours] = fields[name]
-    for kind in OF_ONE_TYPE:
-        types = renamed.get("types") or {}
-        if not isinstance(types, dict):
-            break  # refused when it is validated
-        for name in _listed(fields.get(kind) or (), kind):
-            if not isinstance(name, str) or types.get(name, kind) != kind:
-                raise OptionError(f"The {kind!r} of a plan must list names of columns that have no other type.")
-            types = renamed["types"] = {**types, name: kind}
-    for name, ours in SDCMICRO.items():
-        if name not in fields or fields[name] is None:
-            continue
-        value = fields[name]
-        if ours in ("k", "weight", "unit"):
-            if ours in renamed:
-                raise OptionError(f"A plan must set {ours!r} once. Got {name!r} as well, sdcMicro's name for it.")
-            renamed[ours] = value[0] if isinstance(value, list | tuple) and len(value) == 1 else value
-        else:
-            names, given = _listed(value, name), _listed(renamed.get(ours) or (), ours)
-            renamed[ours] = given + [one for one in names if one not in given]
-    return renamed
-
-
-def _listed(value: Any, name: str) -> list[Any]:
-    if not isinstance(value, str | list | tuple):
-        raise OptionError(f"The {name!r} of a plan must be names of columns. Got {type(value).__name__}.")
-    return [value] if isinstance(value, str) else list(value)
 
 
 def _message_and_hint(error: ValidationError, quoting: bool) -> tuple[str, str | None]:

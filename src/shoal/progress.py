@@ -10,7 +10,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import wraps
 from threading import RLock
 from typing import Any, NamedTuple
 
@@ -141,18 +140,6 @@ def drawn(progress: Any, caller: str) -> Iterator[Progress | None]:
             f"The 'progress' option of {caller} must be None, True, or a callable that takes a number from 0 to 1. "
             f"Got {type(progress).__name__}."
         )
-
-
-def takes_true(function: Callable[..., Any], module: str) -> Callable[..., Any]:
-    """Return a function whose `progress` may also be True, as a name of another module."""
-
-    @wraps(function)
-    def run(*args: Any, progress: Any = None, **options: Any) -> Any:
-        with drawn(progress, function.__name__) as report:
-            return function(*args, progress=report, **options)
-
-    run.__module__ = module  # where pickle finds it
-    return run
 
 
 def _in_a_notebook() -> bool:

@@ -13,10 +13,11 @@ from shoal.cli import anonymize, compare, verify
 from shoal.cli.command import takes
 from shoal.cli.words import FLAGS
 from shoal.errors import OptionError
+from shoal.fields import OF_ONE_TYPE
 from shoal.options.option import Given, Option, arguments_of, flags_of
 from shoal.options.table import JOB_FILE_ONLY, PLAN, READING, VALUES, WRITING
 from shoal.options.values import NUMBER
-from shoal.plan import OF_ONE_TYPE, Plan
+from shoal.plan import Plan
 from shoal.release.record import command_line
 
 

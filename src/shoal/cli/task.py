@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
 def plan_of(given: Given) -> tuple[Plan, dict[str, str]]:
     """Return the plan of a job file, overridden by options, and the keys of the job file for files."""
+    from shoal.fields import with_our_names
     from shoal.job_files import override, read_job
-    from shoal.plan import Plan, with_our_names
+    from shoal.plan import Plan
 
     fields = with_our_names(given.of("plan"))
     files: dict[str, str] = {}

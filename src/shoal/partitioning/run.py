@@ -13,7 +13,7 @@ from shoal.errors import DataError, OptionError, ShoalError
 from shoal.partitioning import door
 from shoal.partitioning.choice import WHOLE, choose
 from shoal.partitioning.registry import Method, Refinement, check_options, find, find_refinement
-from shoal.progress import Progress, part, throttled
+from shoal.progress import Progress, drawn, part, throttled
 
 log = logging.getLogger("shoal")
 
@@ -46,7 +46,7 @@ def partition(
     time_limit: float | None = None,
     random_state: int | np.random.Generator | None = None,
     n_jobs: int | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     **options: Any,
 ) -> Array:
     """Partition records into groups of at least k similar ones.
@@ -73,9 +73,10 @@ def partition(
         Threads (None: one; -1: all cores). The labels do not depend on it, unless the clock ends a search: the result
         of ``"anytime"`` then depends on the threads and on the machine, and is not reproducible. With `max_steps`, and
         for ``"auto"`` without a limit, it is.
-    progress : callable or None
-        Called now and then with the fraction done, from 0 to 1. A search passes a :class:`shoal.progress.Standing`,
-        which is such a number and also has the loss and the gap so far.
+    progress : callable, True or None
+        Called now and then with the fraction done, from 0 to 1; True draws a bar in a notebook or on a terminal. A
+        search passes a :class:`shoal.progress.Standing`, which is such a number and also has the loss and the gap so
+        far, and what was tried at its start.
     **options
         Options of the method.
 
@@ -99,9 +100,9 @@ def partition(
     k = door.group_size(k, len(X), "partition")
     n_jobs = door.threads(n_jobs, "partition")
     rng = generator_for(method, random_state, "partition")
-    door.reporter(progress, "partition")
     procedure = resolve(method, options, refine, time_limit, X.shape, k, different_in(X, method))
-    return run(X, k, procedure, rng, n_jobs, progress)
+    with drawn(progress, "partition") as report:
+        return run(X, k, procedure, rng, n_jobs, report)
 
 
 def refine(
@@ -113,7 +114,7 @@ def refine(
     time_limit: float | None = None,
     random_state: int | np.random.Generator | None = None,
     n_jobs: int | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     **options: Any,
 ) -> Array:
     """Improve a partition: its loss falls or stays.
@@ -133,7 +134,7 @@ def refine(
         Seed of a refinement that uses random numbers.
     n_jobs : int or None
         Threads (None: one; -1: all cores).
-    progress : callable or None
+    progress : callable, True or None
     **options
         Options of the refinement.
 
@@ -155,7 +156,6 @@ def refine(
     k = door.group_size(k, len(X), "refine")
     n_jobs = door.threads(n_jobs, "refine")
     rng = door.generator(random_state, "refine")
-    door.reporter(progress, "refine")
     refinement = find_refinement(method)
     checked = check_options(refinement, options)
     if time_limit is not None:
@@ -166,7 +166,8 @@ def refine(
     if np.bincount(start).min() < k:
         raise DataError(f"The labels of refine must name groups of at least {k} records. Got smaller ones.")
     extra = _extra(refinement, time_limit, rng, n_jobs)
-    refined = refinement.load()(X, k, start, report=throttled(progress), **checked, **extra)
+    with drawn(progress, "refine") as report:
+        refined = refinement.load()(X, k, start, report=throttled(report), **checked, **extra)
     return _verified(refined, len(X), k, refinement.name)
 
 
