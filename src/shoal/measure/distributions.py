@@ -41,7 +41,7 @@ class DistanceLoss:
     names: tuple[str, ...]
 
     def __repr__(self) -> str:
-        return f"DistanceLoss({len(self.names)} attributes: average {self.average:.4g}, total {self.total:.4g})"
+        return f"DistanceLoss({len(self.names)} attributes: average {self.average:.3g}, total {self.total:.3g})"
 
 
 def distance_loss(
@@ -125,8 +125,8 @@ class Moments:
 
     def __repr__(self) -> str:
         return (
-            f"Moments({len(self.names)} attributes: mean_shift {self.mean_shift:.4g}, variance_kept "
-            f"{self.variance_kept:.4g}, eigenvalue_loss {self.eigenvalue_loss:.4g})"
+            f"Moments({len(self.names)} attributes: mean_shift {self.mean_shift:.3g}, variance_kept "
+            f"{self.variance_kept:.3g}, eigenvalue_loss {self.eigenvalue_loss:.3g})"
         )
 
     @property
@@ -273,7 +273,7 @@ class Quantiles:
     tails: Array
 
     def __repr__(self) -> str:
-        return f"Quantiles({len(self.names)} attributes: shift {self.shift:.4g}, tails_kept {self.tails_kept:.4g})"
+        return f"Quantiles({len(self.names)} attributes: shift {self.shift:.3g}, tails_kept {self.tails_kept:.3g})"
 
     @property
     def shift(self) -> float:

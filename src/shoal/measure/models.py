@@ -50,8 +50,8 @@ class Regression:
     def __repr__(self) -> str:
         before, after = self.determination
         return (
-            f"Regression({self.target!r}, {len(self.terms)} terms: overlap {self.overlap:.4g}, R squared {before:.4g} "
-            f"before and {after:.4g} after)"
+            f"Regression({self.target!r}, {len(self.terms)} terms: overlap {self.overlap:.3g}, R squared {before:.3g} "
+            f"before and {after:.3g} after)"
         )
 
     @property
@@ -243,8 +243,8 @@ class Prediction:
 
     def __repr__(self) -> str:
         return (
-            f"Prediction({self.target!r}, {self.records} records: before {self.before:.4g}, after {self.after:.4g}, "
-            f"baseline {self.baseline:.4g})"
+            f"Prediction({self.target!r}, {self.records} records: before {self.before:.3g}, after {self.after:.3g}, "
+            f"baseline {self.baseline:.3g})"
         )
 
 

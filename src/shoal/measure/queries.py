@@ -36,8 +36,8 @@ class RangeQueries:
 
     def __repr__(self) -> str:
         return (
-            f"RangeQueries({len(self.relative)} queries: mean {self.mean:.4g}, median {self.median:.4g}, high "
-            f"{self.high:.4g})"
+            f"RangeQueries({len(self.relative)} queries: mean {self.mean:.3g}, median {self.median:.3g}, high "
+            f"{self.high:.3g})"
         )
 
     @property
@@ -161,8 +161,8 @@ class Subgroups:
 
     def __repr__(self) -> str:
         return (
-            f"Subgroups({self.name!r}, {len(self.values)} subgroups: lowest {np.nanmin(self.losses):.4g}, highest "
-            f"{np.nanmax(self.losses):.4g}, whole {self.whole:.4g})"
+            f"Subgroups({self.name!r}, {len(self.values)} subgroups: lowest {np.nanmin(self.losses):.3g}, highest "
+            f"{np.nanmax(self.losses):.3g}, whole {self.whole:.3g})"
         )
 
 

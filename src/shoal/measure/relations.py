@@ -33,7 +33,7 @@ class Associations:
     after: Array
 
     def __repr__(self) -> str:
-        return f"Associations({len(self.names)} attributes: change {self.change:.4g}, highest {self.highest:.4g})"
+        return f"Associations({len(self.names)} attributes: change {self.change:.3g}, highest {self.highest:.3g})"
 
     @property
     def changes(self) -> Array:

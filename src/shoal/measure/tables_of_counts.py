@@ -45,7 +45,7 @@ class CrossTabulations:
 
     def __repr__(self) -> str:
         parts = [
-            f"{name} {mean:.4g}" for name, mean in zip(("one", "two", "three"), self.means, strict=True) if mean == mean
+            f"{name} {mean:.3g}" for name, mean in zip(("one", "two", "three"), self.means, strict=True) if mean == mean
         ]
         return f"CrossTabulations({len(self.names)} attributes: {', '.join(parts)})"
 

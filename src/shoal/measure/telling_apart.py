@@ -52,8 +52,8 @@ class Propensity:
 
     def __repr__(self) -> str:
         return (
-            f"Propensity({self.records} records, {self.terms} terms: pmse {self.pmse:.4g}, c_statistic "
-            f"{self.c_statistic:.4g}, expected {self.expected:.4g})"
+            f"Propensity({self.records} records, {self.terms} terms: pmse {self.pmse:.3g}, c_statistic "
+            f"{self.c_statistic:.3g}, expected {self.expected:.3g})"
         )
 
 
