@@ -325,7 +325,9 @@ def _values(checked: Checked) -> Iterator[str]:
             yield f"cells: {wrong}"
         return
     for attribute in release.attributes:
-        if not in_text and published.is_wrong_for_few(case, attribute):
+        # What type a column has is decided before its values are coded.
+        told = not in_text and not recoding.is_coded(case, attribute.name)
+        if told and published.is_wrong_for_few(case, attribute):
             yield f"few: {attribute.representative} of {attribute.kind}"
     if case.plan.get("release") == recoding.FORM:
         kinds = {attribute.name: attribute.kind for attribute in release.attributes}

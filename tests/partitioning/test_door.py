@@ -366,7 +366,6 @@ def test_the_univariate_optimum_takes_one_column(door):
         ("random_state", True),
         ("progress", 3),
         ("progress", "bar"),
-        ("progress", True),
     ],
 )
 def test_wrong_values_of_common_options(door, name, value):

@@ -79,7 +79,7 @@ def distance_loss(
     >>> people = pd.DataFrame({"age": [30, 32, 50, 58]})
     >>> release = pd.DataFrame({"age": [31, 31, 54, 54]})
     >>> shoal.measure.distance_loss(people, release)
-    DistanceLoss(1 attributes: average 0.129, total 0.5162)
+    DistanceLoss(1 attributes: average 0.129, total 0.516)
     """
     caller = "shoal.measure.distance_loss"
     both = Compared.of(original, release, columns, caller, by=by, types=types, weight=weight)
@@ -197,7 +197,7 @@ def moments(
     >>> people = pd.DataFrame({"age": [30, 32, 50, 58]})
     >>> release = pd.DataFrame({"age": [31, 31, 54, 54]})
     >>> shoal.measure.moments(people, release)
-    Moments(1 attributes: mean_shift 0, variance_kept 0.9396, eigenvalue_loss 0)
+    Moments(1 attributes: mean_shift 0, variance_kept 0.94, eigenvalue_loss 0)
     """
     caller = "shoal.measure.moments"
     both = Compared.of(original, release, columns, caller, by=by, types=types, weight=weight)
@@ -315,7 +315,7 @@ def quantiles(
     >>> people = pd.DataFrame({"age": range(100)})
     >>> release = pd.DataFrame({"age": [10 * (age // 10) + 4.5 for age in range(100)]})
     >>> shoal.measure.quantiles(people, release, levels=[0.05, 0.5, 0.95])
-    Quantiles(1 attributes: shift 0.06319, tails_kept 1)
+    Quantiles(1 attributes: shift 0.0632, tails_kept 1)
     """
     caller = "shoal.measure.quantiles"
     given = tuple(levels)

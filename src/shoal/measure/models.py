@@ -104,7 +104,7 @@ def regression(
     >>> import shoal, pandas as pd
     >>> people = pd.DataFrame({"age": [30, 32, 50, 58, 61, 44], "income": [20, 24, 30, 38, 41, 26]})
     >>> shoal.measure.regression(people, people, "income")
-    Regression('income', 2 terms: overlap 1, R squared 0.9286 before and 0.9286 after)
+    Regression('income', 2 terms: overlap 1, R squared 0.929 before and 0.929 after)
     """
     caller = "shoal.measure.regression"
     confidence = fraction_of(confidence, "confidence", caller, most=0.999999)

@@ -90,7 +90,7 @@ def associations(
     >>> people = pd.DataFrame({"age": [30, 32, 50, 58], "sex": ["f", "m", "f", "m"]})
     >>> release = pd.DataFrame({"age": [31, 31, 54, 54], "sex": ["f", "m", "f", "m"]})
     >>> shoal.measure.associations(people, release)
-    Associations(2 attributes: change 0.2107, highest 0.2107)
+    Associations(2 attributes: change 0.211, highest 0.211)
     """
     caller = "shoal.measure.associations"
     ranks = choice_of(numbers, "numbers", caller, ("values", "ranks")) == "ranks"

@@ -93,7 +93,7 @@ def propensity(
     >>> import shoal, pandas as pd
     >>> people = pd.DataFrame({"age": [30, 32, 50, 58]})
     >>> shoal.measure.propensity(people, people)
-    Propensity(4 records, 2 terms: pmse 0, c_statistic 0.5, expected 0.03125)
+    Propensity(4 records, 2 terms: pmse 0, c_statistic 0.5, expected 0.0312)
     """
     caller = "shoal.measure.propensity"
     seed = count_of(random_state, "random_state", caller, least=0)

@@ -20,6 +20,8 @@ from shoal.progress import Progress, silent
 KICKS, MOST_KICKS, AT_ONCE = 100, 200_000, 2000
 # Temperature at the start of a cycle of kicks, as a share of the mean squared error of a group; less for fewer kicks.
 HEAT = 0.1
+# With a time limit, kicks for each group at most: more gain hardly anything.
+LONGEST = 5_000
 # If the clock ends the search, it is looked at this often, in seconds.
 LOOK = 0.05
 # Room for members in all, which is shared by the groups, and of one; larger groups than it allows stay as they are.
@@ -54,7 +56,8 @@ def search(
     rules : Rules
     rng : Generator
     kicks : int
-        For each group, but no more than `MOST_KICKS` in all; with a time limit, as many as it allows, unless 0.
+        For each group, but no more than `MOST_KICKS` in all; with a time limit, as many as it allows, up to `LONGEST`
+        for each group, unless 0.
     heat : float
         By how much kicks may raise the squared error at first, as a share of the mean squared error of a group.
     time_limit : float or None
@@ -140,8 +143,9 @@ class _Chain:
                 self._run(AT_ONCE, chunk, hot * (1 - done / steps), hot / steps)
                 done += chunk
             return
-        for chunk in _chunks(None, until):
-            used = min(1.0, (time.perf_counter() - start) / max(until - start, 1e-9))
+        for chunk in _chunks(LONGEST * groups, until):
+            passed = (time.perf_counter() - start) / max(until - start, 1e-9)
+            used = min(1.0, max(passed, done / (LONGEST * groups)))
             report(used)
             # As many as there will be, if they go on as before.
             expected = done / used if used > 0 else 0.0

@@ -40,7 +40,7 @@ def first_partition(
     n, d = X.shape
     if n <= WHOLE and start == "auto" and rounds in ("auto", 0):
         # Without an index, which would take longer to compile than it saves.
-        labels = numbered(_plain.mdav(X, k))
+        labels = _plain.mdav(X, k)
         return labels, (Tried("mdav", _loss(X, labels)),)
     names = _names(X, start, seconds)
     tried: list[Tried] = []

@@ -48,8 +48,8 @@ class AttributeGain:
 
     def __repr__(self) -> str:
         return (
-            f"AttributeGain({self.name!r}, {len(self.chances)} records: guessed {self.guessed:.4g}, baseline "
-            f"{self.baseline:.4g}, shuffled {self.shuffled:.4g}, certain {self.certain:.4g})"
+            f"AttributeGain({self.name!r}, {len(self.chances)} records: guessed {self.guessed:.3g}, baseline "
+            f"{self.baseline:.3g}, shuffled {self.shuffled:.3g}, certain {self.certain:.3g})"
         )
 
     @property

@@ -68,8 +68,8 @@ class Linkage:
 
     def __repr__(self) -> str:
         return (
-            f"Linkage({self.records} records, {self.groups} groups: correct {self.correct:.4g}, nearest "
-            f"{self.nearest:.4g}, baseline {self.baseline:.4g}, untouched {self.untouched:.4g})"
+            f"Linkage({self.records} records, {self.groups} groups: correct {self.correct:.3g}, nearest "
+            f"{self.nearest:.3g}, baseline {self.baseline:.3g}, untouched {self.untouched:.3g})"
         )
 
 

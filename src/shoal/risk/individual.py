@@ -32,7 +32,7 @@ class IndividualRisk:
     household: Array | None
 
     def __repr__(self) -> str:
-        return f"IndividualRisk({len(self.record)} records, {self.reidentifications:.4g} expected re-identifications)"
+        return f"IndividualRisk({len(self.record)} records, {self.reidentifications:.3g} expected re-identifications)"
 
     @property
     def reidentifications(self) -> float:

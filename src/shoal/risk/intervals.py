@@ -52,8 +52,8 @@ class IntervalDisclosure:
 
     def __repr__(self) -> str:
         return (
-            f"IntervalDisclosure({len(self.outside)} records, {len(self.names)} attributes: values {self.values:.4g}, "
-            f"baseline {self.baseline:.4g}, records {self.records:.4g})"
+            f"IntervalDisclosure({len(self.outside)} records, {len(self.names)} attributes: values {self.values:.3g}, "
+            f"baseline {self.baseline:.3g}, records {self.records:.3g})"
         )
 
 
@@ -192,8 +192,8 @@ class RobustDisclosure:
 
     def __repr__(self) -> str:
         return (
-            f"RobustDisclosure({len(self.disclosed)} records: {self.records:.4g} disclosed, "
-            f"{self.isolated:.4g} isolated, {self.covariance} covariance)"
+            f"RobustDisclosure({len(self.disclosed)} records: {self.records:.3g} disclosed, "
+            f"{self.isolated:.3g} isolated, {self.covariance} covariance)"
         )
 
 

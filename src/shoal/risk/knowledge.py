@@ -46,8 +46,8 @@ class PartialLinkage:
 
     def __repr__(self) -> str:
         return (
-            f"PartialLinkage({self.known} attributes known, {len(self.subsets)} subsets: correct {self.mean:.4g} on "
-            f"average, {self.highest:.4g} at most)"
+            f"PartialLinkage({self.known} attributes known, {len(self.subsets)} subsets: correct {self.mean:.3g} on "
+            f"average, {self.highest:.3g} at most)"
         )
 
     @property

@@ -60,8 +60,8 @@ class ProbabilisticLinkage:
 
     def __repr__(self) -> str:
         return (
-            f"ProbabilisticLinkage({len(self.chances)} records: correct {self.correct:.4g}, nearest "
-            f"{self.nearest:.4g}, baseline {self.baseline:.4g}, untouched {self.untouched:.4g})"
+            f"ProbabilisticLinkage({len(self.chances)} records: correct {self.correct:.3g}, nearest "
+            f"{self.nearest:.3g}, baseline {self.baseline:.3g}, untouched {self.untouched:.3g})"
         )
 
 
