@@ -97,3 +97,12 @@ def test_fewer_rows_need_a_key(released, run):
     said = flat(run("assess", "people.csv", "release.csv", "--qi", "age,sex", code=2))
     assert "as many rows as the original" in said
     assert "--key" in said
+
+
+def test_names_that_would_steer_a_terminal_are_shown_as_texts(people, run):
+    """The header holds an escape sequence, as names of columns may."""
+    text = (people / "people.csv").read_text().replace("illness", "ill\x1b[31mness", 1)
+    (people / "odd.csv").write_text(text)
+    result = run("assess", "odd.csv", "odd.csv", "--qi", "age,sex", "--sensitive", "ill\x1b[31mness", "--by", "sex")
+    assert "\x1b[31m" not in result.stdout + result.stderr
+    assert "about ill\\x1b[31mness?" in " ".join(result.stdout.split())

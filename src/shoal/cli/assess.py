@@ -12,6 +12,7 @@ from shoal.cli import shows
 from shoal.cli.command import takes
 from shoal.cli.finished import read_release
 from shoal.cli.shell import current, reports_errors, stoppable
+from shoal.cli.words import shown
 from shoal.options.option import Given, Option, switch
 from shoal.options.table import FILES, PLAN, READING, TALKING
 from shoal.options.values import NAMES, WHOLE
@@ -125,14 +126,14 @@ def _check(page: str, force: bool, inputs: list[str]) -> None:
 def _show(found: Assessment) -> None:
     shell = current()
     rows: list[tuple[str, Any]] = [
-        ("release", Text(found.name, style="bold")),
+        ("release", Text(shown(found.name), style="bold")),
         ("records", f"{found.released:,} of {found.records:,}, k = {found.k}"),
     ]
     shell.show(shows.pairs(rows))
     for kind, head in (("risk", "What an intruder can still do"), ("utility", "What an analyst can still do")):
         shell.show("", Text(head, style="bold"), _table(found, kind))
     for one in found.subgroups:
-        shell.show("", Text(f"Who pays for the anonymity, by {one.name}", style="bold"), _paying(one))
+        shell.show("", Text(shown(f"Who pays for the anonymity, by {one.name}"), style="bold"), _paying(one))
     for note in found.notes:
         shell.note(f"{note[0].upper()}{note[1:]}.")
 
@@ -144,7 +145,7 @@ def _table(found: Assessment, kind: str) -> Table:
     for question in found.questions:
         if question.kind != kind:
             continue
-        table.add_row(Text(question.asks, style="dim"), "", "")
+        table.add_row(Text(shown(question.asks), style="dim"), "", "")
         for figure in question.figures:
             number = number_of(figure).replace("\N{NO-BREAK SPACE}", " ")
             table.add_row(f"  {figure.words}", *(("", number) if figure.compare else (number, "")))

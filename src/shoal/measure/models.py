@@ -161,7 +161,8 @@ def _side(columns: Array, weights: Array) -> _Side:
     kept = ~np.isnan(columns).any(axis=1)
     columns, w = columns[kept], weights[kept]
     if len(w) == 0:
-        return _Side(columns, w, *(np.zeros(columns.shape[1]) for _ in "ab"), np.zeros((columns.shape[1],) * 2))
+        width = columns.shape[1]
+        return _Side(columns, w, np.zeros(width), np.ones(width), np.zeros((width, width)))
     w = w / w.mean()
     means = w @ columns / len(w)
     steps = (columns - means) * np.sqrt(w)[:, None]

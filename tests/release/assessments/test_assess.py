@@ -88,6 +88,27 @@ def test_roles_come_from_the_certificate_or_from_options(people, release, tmp_pa
     assert any("no quasi-identifiers were named" in note for note in plain.notes)
 
 
+def test_types_come_from_the_certificate_too(people, tmp_path):
+    coded = people.assign(city=people["city"].map({"Oslo": 1, "Rome": 2, "Kyoto": 3, "Delhi": 4}))
+    release = released(coded, types={"city": "nominal"})
+    release.save(tmp_path / "release.csv", certificate=tmp_path / "release.csv.manifest.json", record=False)
+    coded.to_csv(tmp_path / "people.csv", index=False)
+    found = shoal.assess(tmp_path / "people.csv", tmp_path / "release.csv")
+    assert found.to_dict()["columns"]["city"]["loss"] is None
+    assert release.assess(coded)["linkage"]["correct"] == pytest.approx(found["linkage"]["correct"])
+    plain = shoal.assess(coded, release.table, KNOWN)
+    assert plain.to_dict()["columns"]["city"]["loss"] is not None
+
+
+def test_sensitive_numbers_of_text_files_are_guessed_by_interval(people, release, tmp_path):
+    for name, table in (("people", people), ("release", release.table)):
+        table.to_csv(tmp_path / f"{name}.csv", index=False)
+    files = tmp_path / "people.csv", tmp_path / "release.csv"
+    by_file = shoal.assess(*files, ["age", "city"], sensitive_attributes=["w", "income"])
+    (gain,) = shoal.risk.attribute_gain(release.table, ["age", "city"], ["income"])
+    assert by_file["learnt:income"]["guessed"] == pytest.approx(gain.guessed)
+
+
 def test_a_release_by_key_with_fewer_rows_in_another_order(people):
     table = people.assign(age=people["age"] + 1.0)[::-1][:100].reset_index(drop=True)
     found = shoal.assess(people, table, KNOWN, key="id")
@@ -210,6 +231,8 @@ def test_awkward_columns(people, release):
             "subgroups must be those",
         ),
         (lambda p, r: shoal.assess(p, r, KNOWN, sensitive_attributes=["age"]), OptionError, "must have one role"),
+        (lambda p, r: shoal.assess(p, r, KNOWN, types={"age": "old"}), OptionError, "type of 'age' must be one of"),
+        (lambda p, r: shoal.assess(p, r, KNOWN, types={"city": "continuous"}), DataError, "'city' must hold numbers"),
         (lambda p, r: shoal.assess(p, r, KNOWN, sample=1), OptionError, "'sample' of shoal.assess"),
         (lambda p, r: shoal.assess(p[:0], r, KNOWN), DataError, "The table of shoal.assess must have rows"),
     ],

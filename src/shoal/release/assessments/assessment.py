@@ -148,7 +148,8 @@ def assess(
     """Assess a release: what an intruder can still do with it, and what an analyst can.
 
     Linkage, keys, intervals and all measures of utility are exact, but for random queries, the propensity model and the
-    intruder who knows two columns, which are of a sample of records.
+    intruder who knows two columns, which are of a sample of records. Values of hierarchies and levels count as
+    categories, records as units.
 
     Parameters
     ----------
@@ -163,7 +164,8 @@ def assess(
     weight : name or None
         The column of the original with sampling weights.
     types : {name: kind} or None
-        Kinds of columns, where another than the one inferred is meant: ``{"region": "nominal"}`` for codes.
+        Kinds of columns, where another than that of the certificate or the one inferred is meant: ``{"region":
+        "nominal"}`` for codes.
     key : name or None
         A column of both tables with a different value in each row, by which rows are matched. None: by their order.
     subgroups : names

@@ -137,7 +137,10 @@ def _close(pair: Pair) -> Question:
 
 
 def _learnt(tables: Tables, keys: Keys, name: str, seed: int) -> Question:
-    (found,) = attribute_gain(tables.after, list(keys.names), [name], random_state=seed)
+    # Numbers as numbers, which are guessed by interval, where they can be read as such.
+    values = tables.release if name in tables.compared else tables.after
+    keyed = tables.after.select(list(keys.names)).append_column(name, values.column(name))
+    (found,) = attribute_gain(keyed, list(keys.names), [name], random_state=seed)
     return Question(
         f"learnt:{name}",
         "risk",

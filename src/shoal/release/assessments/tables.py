@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, get_args
 
 import numpy as np
 
 from shoal.arrays import Array
 from shoal.errors import DataError, OptionError, ShoalError, near_names
 from shoal.io import Source
+from shoal.plan import Kind
 from shoal.release.finished import Published
 from shoal.release.matching import rows_of
 from shoal.release.verification import require_same_file
@@ -19,6 +20,8 @@ from shoal.tables.values import Codes, Numbers
 
 # A name that no column of a table has: it has a line end.
 ROW = "row\n"
+# Kinds of single columns.
+KINDS = tuple(kind for kind in get_args(Kind) if kind != "place")
 
 
 @dataclass(frozen=True)
@@ -32,12 +35,15 @@ class Roles:
         The column of sampling weights of the original.
     types : {name: kind}
         Kinds of columns, where another than the one inferred is meant.
+    told : {name: kind}
+        Those of the certificate, which hold where none is declared.
     """
 
     quasi_identifiers: tuple[str, ...]
     sensitive: tuple[str, ...]
     weight: str | None
     types: Mapping[str, str]
+    told: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -93,7 +99,7 @@ def tables_of(original: Source, published: Published, roles: Roles, key: str | N
     rows = np.arange(release.table.num_rows) if found is None else found
     _require_records(rows)
     names = [name for name in original.table.column_names if name in release.table.column_names]
-    names = [name for name in names if name not in (key, roles.weight)]
+    names = [name for name in names if name not in (key, roles.weight, ROW)]
     both = {name: pair for name in names if (pair := _alike(original, release, name, roles, notes)) is not None}
     listed = [*roles.quasi_identifiers, *roles.sensitive]
     return Tables(
@@ -141,6 +147,9 @@ def _settled(original: Source, release: Source, published: Published, roles: Rol
             if name not in known:
                 hint = near_names(name, known, f"it has {len(known)} columns.")
                 raise OptionError(f"Every column to assess must be in both tables. Got none {name!r} in {where}.", hint)
+    for name, kind in roles.types.items():
+        if kind not in KINDS:
+            raise OptionError(f"The type of {name!r} must be one of {', '.join(KINDS)}. Got {kind!r}.")
     for name in [*([key] if key else []), *([roles.weight] if roles.weight else []), *roles.types]:
         if name not in ours:
             hint = near_names(name, ours, f"it has {len(ours)} columns.")
@@ -148,7 +157,16 @@ def _settled(original: Source, release: Source, published: Published, roles: Rol
     both = set(wanted) & set(sensitive)
     if both:
         raise OptionError(f"A column must have one role. Got {sorted(both)[0]!r} as quasi-identifier and as sensitive.")
-    return Roles(tuple(dict.fromkeys(wanted)), tuple(dict.fromkeys(sensitive)), roles.weight, roles.types)
+    return Roles(
+        tuple(dict.fromkeys(wanted)), tuple(dict.fromkeys(sensitive)), roles.weight, roles.types, _told(published)
+    )
+
+
+def _told(published: Published) -> dict[str, str]:
+    """Return the kinds of quasi-identifiers that the certificate tells."""
+    promised = published.certificate
+    listed = () if promised is None else promised.columns
+    return {one.name: one.type for one in listed if one.type is not None and one.type in KINDS}
 
 
 def _alike(
@@ -157,11 +175,17 @@ def _alike(
     """Return a column of both tables as numbers or as texts, and which; None, and a note, if that cannot be done."""
     ours, theirs = original.table.column(name), release.table.column(name)
     try:
-        kind = roles.types.get(name) or _columns.infer(ours, text=original.text, decimal=original.decimal, name=name)[0]
+        kind = (
+            roles.types.get(name)
+            or roles.told.get(name)
+            or _columns.infer(ours, text=original.text, decimal=original.decimal, name=name)[0]
+        )
         if kind in ("ordinal", "hierarchical"):
             kind = "nominal"
         before = _columns.decode(ours, kind, text=original.text, decimal=original.decimal, name=name)[0]
     except ShoalError:
+        if name in roles.types:
+            raise  # as declared, so that it is a mistake
         notes.append(f"the column {name!r} cannot be compared: its values are of no kind that can be measured")
         return None
     numeric = isinstance(before, Numbers)
