@@ -136,6 +136,13 @@ def test_subgroups_against_a_loop(people, release):
     assert "Ulm" not in repr(found)
 
 
+def test_subgroups_of_numbers_that_do_not_vary_have_no_loss():
+    same = pd.DataFrame({"x": [1.0] * 20, "sex": ["f", "m"] * 10})
+    found = shoal.measure.subgroups(same, same, "sex", ["x"])
+    assert np.isnan(found.losses).all()
+    assert "lowest nan" in repr(found)
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [
@@ -148,6 +155,8 @@ def test_subgroups_against_a_loop(people, release):
         (lambda t: shoal.measure.prediction(t, t, t, "age", model="net"), "'model'"),
         (lambda t: shoal.measure.prediction(t, t, t[["age"]], "income"), r"\(test\) has no column 'income'"),
         (lambda t: shoal.measure.prediction(t, t, t, "town"), "'target'"),
+        (lambda t: shoal.measure.prediction(t, t.assign(sex="f"), t, "sex"), "at least two values in both tables"),
+        (lambda t: shoal.measure.prediction(t, t.assign(age=np.nan), t, "age"), "at least two values in both tables"),
         (lambda t: shoal.measure.range_queries(t, t, queries=0), "'queries'"),
         (lambda t: shoal.measure.range_queries(t, t, floor=0), "'floor'"),
         (lambda t: shoal.measure.subgroups(t, t, "town"), "no column 'town'"),

@@ -306,6 +306,8 @@ def prediction(
     scores = []
     for part in (slice(n), slice(n, 2 * n)):
         present = ~_missing(y[part])
+        if len(set(y[part][present].tolist())) < 2:
+            raise DataError(f"The 'target' of {caller} must have at least two values in both tables. Got {target!r}.")
         made = _model(model, numeric, seed).fit(X[part][present], y[part][present], sample_weight=both.weights[present])
         scores.append(_score(made.predict(new[known]), truth[known], numeric))
     present = ~_missing(y[:n])

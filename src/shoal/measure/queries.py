@@ -160,9 +160,11 @@ class Subgroups:
     whole: float
 
     def __repr__(self) -> str:
+        present = self.losses[~np.isnan(self.losses)]
+        low, high = (present.min(), present.max()) if len(present) else (np.nan, np.nan)
         return (
-            f"Subgroups({self.name!r}, {len(self.values)} subgroups: lowest {np.nanmin(self.losses):.3g}, highest "
-            f"{np.nanmax(self.losses):.3g}, whole {self.whole:.3g})"
+            f"Subgroups({self.name!r}, {len(self.values)} subgroups: lowest {low:.3g}, highest {high:.3g}, whole "
+            f"{self.whole:.3g})"
         )
 
 

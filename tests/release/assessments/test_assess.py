@@ -137,6 +137,26 @@ def test_a_larger_k_lowers_the_risk_and_raises_the_loss(people):
     assert large["associations"]["change"] > 0
 
 
+def test_on_census_a_larger_k_lowers_linkage_and_raises_loss(benchmark_table):
+    X = benchmark_table("census")
+    original = pd.DataFrame(X, columns=[f"c{j}" for j in range(X.shape[1])])
+    made = []
+    for k in (3, 10):
+        labels = shoal.partition(X, k, "mdav")
+        release = original.groupby(labels).transform("mean")
+        found = shoal.assess(original, release, list(original), sample=300)
+        made.append((found["linkage"]["correct"], -found["distance"]["average"], found["moments"]["variance_kept"]))
+    assert sorted(made, reverse=True) == made
+    for figures in zip(*made, strict=True):
+        assert list(figures) == sorted(figures, reverse=True)
+
+
+def test_shuffled_rows_need_a_key(people):
+    shuffled = released(people, shuffle=True)
+    with pytest.raises(DataError, match=r"shuffled.*key"):
+        shuffled.assess(people)
+
+
 def test_weights_count(people, release):
     found = shoal.assess(people, release, weight="w")
     assert "w" not in found.compared
