@@ -101,10 +101,10 @@ def by_auto(X: Array, k: int) -> tuple[float, Array]:
     return clock(partial(shoal.partition, X, k, plan.method, random_state=0, **plan.options))
 
 
-def compared(name: str, X: Array, table: Table) -> list[float]:
+def compared(name: str, X: Array, table: Table, large: tuple[int, ...]) -> list[float]:
     """Add a row for each k to the table, and return how `auto` compares with the best of the others."""
     shares = []
-    for k in (5,) if len(X) > LARGEST else KS:
+    for k in (5,) if len(X) > LARGEST else large if len(X) > LARGE else KS:
         if len(X) < 2 * k:
             continue
         seconds, labels = by_auto(X, k)
@@ -152,11 +152,13 @@ def main() -> None:
     """Measure, and write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small sizes")
-    quick = parser.parse_args().quick
+    parser.add_argument("--few", action="store_true", help="k = 5 alone for tables of 100,000 rows")
+    given = parser.parse_args()
+    quick = given.quick
     head = ["table", *(f"`{name}`" for name in METHODS), "`anytime`, same time", "`auto`", "against the best"]
     table, shares = Table("Loss and time", TEXT, head), dict[str, list[float]]()
     for name, X in tables(quick=quick):
-        shares[name] = compared(name, X, table)
+        shares[name] = compared(name, X, table, (5,) if given.few else KS)
     every = [share for some in shares.values() for share in some]
     near = sum(share <= NEAR for share in every)
     table.verdicts.append(

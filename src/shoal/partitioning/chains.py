@@ -12,7 +12,7 @@ import numpy as np
 from shoal.arrays import Array, group_means
 from shoal.kernels import kicks as _kicks
 from shoal.kernels import search_state as _state
-from shoal.partitioning.choice import furthest_rank
+from shoal.partitioning.choice import far_ranks
 from shoal.partitioning.pool import SMALL_TABLE, kinds, nearest_others
 
 # Temperatures at the start of a cycle, as a share of the mean squared error of a group.
@@ -104,7 +104,7 @@ def field(X: Array, k: int, rng: np.random.Generator, n_jobs: int = 1) -> Field:
     """
     n = len(X)
     points, kind, counts = _points(X)
-    near, far = np.arange(6 + k // 3), _far_ranks(n, k)
+    near, far = np.arange(6 + k // 3), np.array(far_ranks(n, k))
     lists = np.full((n, int(far[-1]) + 1 if len(points) > 1 else 1), -1, np.int32)
     m = min(lists.shape[1], len(points) - 1)
     if m > 0:
@@ -126,14 +126,6 @@ def _points(X: Array) -> tuple[Array, Array, Array]:
         return points, kind.reshape(-1), counts
     same = kinds(X)
     return np.ascontiguousarray(X[same.firsts]), same.of, np.bincount(same.of)
-
-
-def _far_ranks(n: int, k: int) -> Array:
-    """Return the ranks of the neighbours of a list that reaches far: 0, .. 4, then ever further apart."""
-    ranks, rank = list(range(5)), 5.0
-    while (rank := 1.8 * rank) <= furthest_rank(n, k):
-        ranks.append(int(rank) - 1)
-    return np.array(ranks)
 
 
 class Chain:

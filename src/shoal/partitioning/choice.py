@@ -23,7 +23,7 @@ STEPS, FEWEST_STEPS, MOST_STEPS = 100, 1, 20_000
 ROUNDS = 2
 # Up to so many records a table is searched as a whole, and the search needs no help at its start.
 WHOLE = 6000
-# From so many records on, the neighbours of a record that are looked for are fewer: the highest rank of one, by number.
+# From so many records on, fewer neighbours of a record are looked for: the highest rank of one.
 LARGE = 50_000
 FURTHEST, FURTHEST_OF_LARGE = 200, 20
 # Up to so many records the optimum is found within so many seconds.
@@ -112,9 +112,12 @@ def choose(
     return Choice("anytime", options, f"{n:,} records{known} allow {what}", seconds)
 
 
-def furthest_rank(n: int, k: int) -> int:
-    """Return the highest rank of a neighbour that the search looks at: ranks are 0, 1, .."""
-    return min(6 * k + 20, FURTHEST) if n <= LARGE else FURTHEST_OF_LARGE
+def far_ranks(n: int, k: int) -> list[int]:
+    """Return the ranks of the neighbours that the search looks at: 0, .. 4, then ever further apart."""
+    ranks, rank, most = list(range(5)), 5.0, min(6 * k + 20, FURTHEST) if n <= LARGE else FURTHEST_OF_LARGE
+    while (rank := 1.8 * rank) <= most:
+        ranks.append(int(rank) - 1)
+    return ranks
 
 
 def rounds_within(n: int, d: int, seconds: float, most: int) -> int:
@@ -138,7 +141,7 @@ def _round(n: int, d: int, before: int) -> float:
 
 def _neighbours(n: int, m: int, d: int, k: int) -> float:
     """Return the seconds in which the search finds the neighbours of all records."""
-    return float(NEIGHBOUR_SECONDS * m**1.25 * (d + 8) * (1 + furthest_rank(n, k) / 10))
+    return float(NEIGHBOUR_SECONDS * m**1.25 * (d + 8) * (1 + far_ranks(n, k)[-1] / 20))
 
 
 def _steps(n: int, d: int, k: int, seconds: float, most: int) -> int:
