@@ -32,6 +32,7 @@ GOALS = {
     ("suda", 100_000): (5.0, None),
     ("suda", 1_000_000): (60.0, None),
     ("linkage", 1_000_000): (60.0, 1024),
+    ("assess", 100_000): (60.0, None),
 }
 
 
@@ -80,6 +81,19 @@ def links(n: int) -> dict[str, Callable[[], Any]]:
     }
 
 
+def assessments(n: int) -> dict[str, Callable[[], Any]]:
+    """Return the whole assessment of n records with eight quasi-identifiers and twelve other columns."""
+    rng = np.random.default_rng(0)
+    original, release = released(n, 8)
+    others = {f"x{j}": rng.normal(size=n) for j in range(6)}
+    others |= {f"k{j}": np.minimum(rng.zipf(1.5, n), level).astype(str) for j, level in enumerate(LEVELS[:6])}
+    before, after = (
+        pa.table({**{name: table.column(name) for name in table.column_names}, **others})
+        for table in (original, release)
+    )
+    return {"assess": partial(shoal.assess, before, after, original.column_names, sensitive_attributes=["k0"])}
+
+
 def measured(title: str, text: str, made: Callable[[int], dict[str, Callable[[], Any]]], sizes: list[int]) -> Table:
     """Time all measures of a kind on tables of these sizes."""
     table = Table(title, text, ["measure", "records", "seconds", "MiB", "goal"])
@@ -111,6 +125,7 @@ def main() -> None:
     tables = [
         measured("Keys", "Eight attributes.", calls, sizes),
         measured("Links", "Ten columns of numbers, groups of at least 5.", links, sizes),
+        measured("All at once", "`shoal.assess` of twenty columns, eight of them grouped.", assessments, sizes[:1]),
     ]
     publish("risk-speed", "The speed of measures of risk", INTRO, tables, quick=quick, times=TIMES, module="risk")
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import house
-from reference_risk import risk_page
+from reference_risk import risk_page, utility_page
 from reference_tables import command_line_page, models_page, plan_page, types_page
 
 import shoal
@@ -168,6 +168,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "reference/types.md": types_page,
     "reference/models.md": models_page,
     "reference/risk.md": risk_page,
+    "reference/utility.md": utility_page,
     "reference/plan.md": plan_page,
     "reference/command-line.md": command_line_page,
     "explanation/house.svg": house.picture,

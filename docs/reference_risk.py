@@ -1,11 +1,17 @@
-"""The page of measures of risk, made from their registry; see reference.py."""
+"""The pages of measures of risk and of utility, made from their registries; see reference.py."""
 
 from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Sequence
 
-from shoal.risk.registry import Measure, measures
+from shoal.measure.registry import Measure as UtilityMeasure
+from shoal.measure.registry import measures as utility_measures
+from shoal.risk.registry import Measure as RiskMeasure
+from shoal.risk.registry import measures as risk_measures
+
+Measure = RiskMeasure | UtilityMeasure
 
 HEAD = """\
 # Measures of risk
@@ -13,8 +19,8 @@ HEAD = """\
 <!-- Written by docs/reference.py. Do not edit: change the registry of measures or a docstring. -->
 
 All are functions of `shoal.risk`. Tables are data frames of any kind; results hold NumPy arrays and floats, with a
-figure for each record in the order of the table. [Assess the risk of a release](../how-to/assess-risk.md) shows them
-at work, [What the risk figures mean](../explanation/risk.md) says how to read them. `shoal.risk.measures()` has the
+figure for each record in the order of the table. [Assess a release](../how-to/assess-risk.md) shows them at
+work, [What the risk figures mean](../explanation/risk.md) says how to read them. `shoal.risk.measures()` has the
 facts of this page.
 """
 KINDS = {
@@ -22,16 +28,39 @@ KINDS = {
     "links": "## Links\n\nFrom an original record to its published row. Original and release are compared.\n",
     "attributes": "## Attributes\n\nWhat is learnt about somebody without finding the record.\n",
 }
+UTILITY_HEAD = """\
+# Measures of utility
+
+<!-- Written by docs/reference.py. Do not edit: change the registry of measures or a docstring. -->
+
+All are functions of `shoal.measure` of an original and its release. Tables are data frames of any kind; results hold
+NumPy arrays and floats. [Assess a release](../how-to/assess-risk.md) shows them at work. `shoal.measure.measures()` has
+the facts of this page; the measures of a partition, such as the loss, are in [the Python API](api.md).
+"""
+UTILITY_KINDS = {
+    "numbers": "## Numbers\n\nWhat is left of single columns.\n",
+    "relations": "## Relations\n\nWhat is left of columns together.\n",
+    "work": "## Work\n\nWhat an analyst would do with the table.\n",
+}
 
 
 def risk_page() -> str:
     """Return the page of measures of risk."""
+    return _page(HEAD, KINDS, risk_measures())
+
+
+def utility_page() -> str:
+    """Return the page of measures of utility."""
+    return _page(UTILITY_HEAD, UTILITY_KINDS, utility_measures())
+
+
+def _page(top: str, kinds: dict[str, str], found: Sequence[Measure]) -> str:
     lines = ["| Measure | Question |", "|---|---|"]
-    lines += [f"| [`{one.name}`](#{one.name}) | {one.question} |" for one in measures()]
-    parts = [HEAD, "\n".join(lines) + "\n"]
-    for kind, head in KINDS.items():
+    lines += [f"| [`{one.name}`](#{one.name}) | {one.question} |" for one in found]
+    parts = [top, "\n".join(lines) + "\n"]
+    for kind, head in kinds.items():
         parts.append(head)
-        parts += [section(one) for one in measures() if one.kind == kind]
+        parts += [section(one) for one in found if one.kind == kind]
     return "\n".join(parts)
 
 
@@ -52,7 +81,7 @@ def section(one: Measure) -> str:
         "\n\n".join(
             [
                 f"### `{one.name}` {{ #{one.name} }}",
-                f"```text\nshoal.risk.{one.name}{signature(function)}\n```",
+                f"```text\nshoal.{package(one)}.{one.name}{signature(function)}\n```",
                 described,
                 "\n".join(facts),
                 "\n".join(["| Parameter | Meaning |", "|---|---|", *parameters]),
@@ -61,6 +90,11 @@ def section(one: Measure) -> str:
         )
         + "\n"
     )
+
+
+def package(one: Measure) -> str:
+    """Return the package of a measure."""
+    return "risk" if isinstance(one, RiskMeasure) else "measure"
 
 
 def signature(function: object) -> str:
@@ -88,7 +122,7 @@ def parts_of(function: object) -> tuple[str, list[str]]:
 
 def marked(text: str) -> str:
     """Return text of a docstring with its references and its code in Markdown."""
-    names = {one.name for one in measures()}
+    names = {one.name for one in (*risk_measures(), *utility_measures())}
     text = re.sub(
         r":\w+:`([\w.]+)`", lambda found: f"[`{found[1]}`](#{found[1]})" if found[1] in names else f"`{found[1]}`", text
     )
@@ -121,7 +155,7 @@ def returned(function: object) -> str:
 
     named = str(inspect.signature(function).return_annotation)  # type: ignore[arg-type]
     name = re.sub(r"tuple\[(\w+), \.\.\.\]", r"\1", named)
-    kind = getattr(shoal.risk, name)
+    kind = getattr(shoal.risk, name, None) or getattr(shoal.measure, name)
     text = inspect.getdoc(kind) or ""
     listed = re.split(r"\n\nAttributes\n-+\n", text)[1]
     found = []

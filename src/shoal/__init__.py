@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from shoal.partitioning.run import partition, refine
     from shoal.plan import Plan
     from shoal.privacy.audit import verify
+    from shoal.release.assessments.assessment import Assessment, assess
     from shoal.release.finished import compare_releases
     from shoal.release.pipeline import anonymize_file
     from shoal.release.release import Release
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
+    "Assessment": "shoal.release.assessments.assessment",
     "DisclosureError": "shoal.errors",
     "DisclosureWarning": "shoal.errors",
     "Hierarchy": "shoal.tables.hierarchy",
@@ -37,6 +39,7 @@ _HOME = {
     "ShoalError": "shoal.errors",
     "anonymize": "shoal.release.run",
     "anonymize_file": "shoal.release.pipeline",
+    "assess": "shoal.release.assessments.assessment",
     "compare_releases": "shoal.release.finished",
     "information_loss": "shoal.measure.loss",
     "lower_bound": "shoal.measure.bounds",
@@ -50,6 +53,7 @@ _HOME = {
 _MODULES = ("datasets", "io", "measure", "risk")
 
 __all__ = [
+    "Assessment",
     "DisclosureError",
     "DisclosureWarning",
     "Hierarchy",
@@ -60,6 +64,7 @@ __all__ = [
     "__version__",
     "anonymize",
     "anonymize_file",
+    "assess",
     "compare_releases",
     "datasets",
     "information_loss",

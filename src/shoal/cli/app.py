@@ -8,6 +8,8 @@ import typer
 
 from shoal.cli.anonymize import EXAMPLES as ANONYMIZE
 from shoal.cli.anonymize import anonymize
+from shoal.cli.assess import EXAMPLES as ASSESS
+from shoal.cli.assess import assess
 from shoal.cli.compare import EXAMPLES as COMPARE
 from shoal.cli.compare import compare
 from shoal.cli.demo import EXAMPLES as DEMO
@@ -73,6 +75,7 @@ def shoal(
 
 app.command(cls=Command, epilog=ANONYMIZE)(anonymize)
 app.command(cls=Command, epilog=VERIFY)(verify)
+app.command(cls=Command, epilog=ASSESS)(assess)
 app.command(cls=Command, epilog=COMPARE)(compare)
 app.command(cls=Command, epilog=METHODS)(methods)
 app.command(cls=Command, epilog=DEMO)(demo)

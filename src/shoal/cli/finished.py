@@ -51,7 +51,7 @@ def compare_finished(given: Given) -> None:
     reading = reading_of(given, files)
     with shows.bars(current()) as bar:
         original = read_input(where, reading, bar("reading"))
-        published = [finished.Published(_read(name, reading), finished.beside(name)) for name in names]
+        published = [finished.Published(read_release(name, reading), finished.beside(name)) for name in names]
     found = finished.compare_finished(original, published, plan, key=given["key"], k=wanted[0] if wanted else None)
     if given["json"]:
         shows.print_json({"releases": [one.plain() for one in found]})
@@ -68,7 +68,8 @@ def compare_finished(given: Given) -> None:
         current().show("", Text.assemble("The plot is in ", (plot, "bold"), "."))
 
 
-def _read(name: str, reading: dict[str, Any]) -> Any:
+def read_release(name: str, reading: dict[str, Any]) -> Any:
+    """Return a finished release that was read; text files are written as the original is."""
     from shoal.io.formats import locate
     from shoal.release.job import read_input
 

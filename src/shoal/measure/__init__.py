@@ -1,26 +1,58 @@
-"""Measures of a partition: information loss, its distance from the optimum, group sizes, measures of recoding.
+"""Measures of what is lost: of a partition, of recoding, and of all that an analyst does with a release.
 
-To add a measure, write a function of values or labels here; releases show it once `shoal.release` puts it into
-`Utility`.
+To add a measure of a partition, write a function of values or labels here; releases show it once `shoal.release` puts
+it into `Utility`. To add a measure of utility, write a function of two tables that returns arrays and floats in a
+frozen dataclass, and an entry of the registry, from which the page of measures is made; tables are read by `Compared`.
 """
 
 from shoal.measure.bounds import gap, lower_bound
+from shoal.measure.distributions import DistanceLoss, Moments, Quantiles, distance_loss, moments, quantiles
 from shoal.measure.loss import information_loss, sse, sst
+from shoal.measure.models import Prediction, Regression, prediction, regression
+from shoal.measure.pairs import Compared
+from shoal.measure.queries import RangeQueries, Subgroups, range_queries, subgroups
+from shoal.measure.registry import Measure, measures
+from shoal.measure.relations import Associations, associations
 from shoal.measure.sizes import GroupSizes, average_group_size, discernability, group_sizes
+from shoal.measure.tables_of_counts import CrossTabulations, cross_tabulations
+from shoal.measure.telling_apart import Propensity, propensity
 from shoal.measure.utility import Penalty, certainty_penalty, closeness_utility, total_information_loss
 
 __all__ = [
+    "Associations",
+    "Compared",
+    "CrossTabulations",
+    "DistanceLoss",
     "GroupSizes",
+    "Measure",
+    "Moments",
     "Penalty",
+    "Prediction",
+    "Propensity",
+    "Quantiles",
+    "RangeQueries",
+    "Regression",
+    "Subgroups",
+    "associations",
     "average_group_size",
     "certainty_penalty",
     "closeness_utility",
+    "cross_tabulations",
     "discernability",
+    "distance_loss",
     "gap",
     "group_sizes",
     "information_loss",
     "lower_bound",
+    "measures",
+    "moments",
+    "prediction",
+    "propensity",
+    "quantiles",
+    "range_queries",
+    "regression",
     "sse",
     "sst",
+    "subgroups",
     "total_information_loss",
 ]

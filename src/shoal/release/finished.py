@@ -155,9 +155,9 @@ def compare_releases(
     >>> found.k, round(found.loss, 4), found.by_attribute["sex"]
     (2, 0.0111, 0.0)
     """
-    source = _source(original, "the original")
+    source = source_of(original, "the original")
     named: dict[str, Any] = {} if quasi_identifiers is None else {"quasi_identifiers": list(quasi_identifiers)}
-    published = [_published(one, at) for at, one in enumerate(_listed(releases), 1)]
+    published = [published_of(one, at) for at, one in enumerate(_listed(releases), 1)]
     if k is not None:
         named["k"] = k
     plan = Plan.of(**named, **fields)
@@ -178,21 +178,23 @@ class Published(NamedTuple):
     certificate: Certificate | None = None
 
 
-def _source(thing: Any, name: str) -> Source:
+def source_of(thing: Any, name: str, caller: str = "compare_releases") -> Source:
+    """Return a table with the name that messages call it by: a file that is read, or a data frame."""
     if isinstance(thing, Source):
         return thing
     if isinstance(thing, str | PathLike):
         return read(thing)
-    table = to_arrow(thing, "compare_releases")
+    table = to_arrow(thing, caller)
     return Source(table, False, "", None, None, name, apart=apart_in(thing, table.column_names))
 
 
-def _published(thing: Any, at: int) -> Published:
+def published_of(thing: Any, at: int, caller: str = "compare_releases") -> Published:
+    """Return a finished release, the `at`-th of several, with its certificate if it has one."""
     if isinstance(thing, Release):
         certificate = Certificate.model_validate_json(json.dumps(thing.certificate))
-        source = _source(thing.table, f"release {at}")
+        source = source_of(thing.table, f"release {at}", caller)
         return Published(source, certificate)
-    source = _source(thing, f"release {at}")
+    source = source_of(thing, f"release {at}", caller)
     return Published(source, beside(os.fspath(thing))) if isinstance(thing, str | PathLike) else Published(source)
 
 

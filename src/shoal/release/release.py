@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from shoal.io import Source, Written
     from shoal.privacy.whole import Whole
+    from shoal.release.assessments.assessment import Assessment
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -238,6 +239,23 @@ class Release:
             progress=progress,
             **options,
         )
+
+    def assess(self, original: Any, **options: Any) -> Assessment:
+        """Assess the release: what an intruder can still do with it, and what an analyst can.
+
+        Parameters
+        ----------
+        original : path, Source or data frame
+            The table that the release was made from.
+        **options
+            Of :func:`shoal.assess`. Roles, weights and types are those of the plan.
+        """
+        import shoal
+
+        plan = self.plan
+        types = {name: kind for name, kind in plan.types.items() if name in self.quasi_identifiers}
+        ours = {"sensitive_attributes": plan.sensitive_attributes, "weight": plan.weight, "types": types}
+        return shoal.assess(original, self, **{**ours, **options})
 
     def plot(self, what: str = "all") -> Figure:
         """Draw the release with matplotlib, from the figures of the report.

@@ -9,8 +9,8 @@ import numpy as np
 
 from shoal.arrays import Array
 from shoal.errors import DataError
-from shoal.risk.inputs import chosen, codes_of, columns, count_of
 from shoal.risk.keys import Keys
+from shoal.tables.inputs import chosen, codes_of, columns, count_of
 from shoal.tables.occurring import FEW
 
 # How often values are dealt out at random.

@@ -19,9 +19,9 @@ from shoal.kernels.linkage import count_nearer
 from shoal.partitioning import door
 from shoal.partitioning.plain import squares_to
 from shoal.partitioning.pool import Pool, in_threads
-from shoal.risk.inputs import count_of
 from shoal.risk.pairs import Groups, Pair, Settings, groups_of
 from shoal.tables.hierarchy import Hierarchy
+from shoal.tables.inputs import count_of
 
 # Squared distances are equal if they differ by a relative or by an absolute amount no larger than these: what rounding
 # makes of equal distances, when units or the order of columns change.

@@ -9,8 +9,8 @@ import numpy as np
 
 from shoal.arrays import Array
 from shoal.errors import DataError, OptionError
-from shoal.risk.inputs import choice_of, chosen, codes_of, column_of, columns, fraction_of, together, weights_of
 from shoal.risk.keys import Keys, combined, counted
+from shoal.tables.inputs import choice_of, chosen, codes_of, column_of, columns, fraction_of, together, weights_of
 
 # Up to so many records of a key, SciPy's hypergeometric function; beyond, so many terms of its series are exact.
 MOST_CLOSED, TERMS = 40, 40

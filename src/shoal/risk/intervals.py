@@ -10,8 +10,8 @@ import numpy as np
 from shoal.arrays import Array
 from shoal.errors import DataError
 from shoal.partitioning.pool import Pool
-from shoal.risk.inputs import fraction_of
 from shoal.risk.pairs import Pair, Settings, groups_of
+from shoal.tables.inputs import fraction_of
 
 # More records than this do not make the robust covariance better, but slow.
 MOST_FOR_COVARIANCE = 5_000

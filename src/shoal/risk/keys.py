@@ -10,7 +10,7 @@ import numpy as np
 
 from shoal.arrays import Array
 from shoal.errors import TooLargeError
-from shoal.risk.inputs import choice_of, chosen, codes_of, columns, weights_of
+from shoal.tables.inputs import choice_of, chosen, codes_of, columns, weights_of
 
 # Numbers below this bound, or below ROOM times the number of rows, are counted in a table rather than sorted.
 SMALL, ROOM = 1 << 16, 4

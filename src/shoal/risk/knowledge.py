@@ -14,10 +14,10 @@ from shoal.arrays import Array
 from shoal.errors import OptionError
 from shoal.partitioning import door
 from shoal.risk.distance import Linkage, drawn_rows, linked
-from shoal.risk.inputs import count_of
 from shoal.risk.pairs import Pair, Settings
 from shoal.tables.embedding import stack
 from shoal.tables.hierarchy import Hierarchy
+from shoal.tables.inputs import count_of
 
 
 @dataclass(frozen=True, repr=False)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from shoal.arrays import Array
-from shoal.risk.inputs import count_of
 from shoal.risk.keys import Keys
+from shoal.tables.inputs import count_of
 
 # How far a fitted model may be from its equations, as a share of their right sides.
 CLOSE = 1e-6

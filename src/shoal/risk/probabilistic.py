@@ -14,10 +14,10 @@ import numpy as np
 
 from shoal.arrays import Array
 from shoal.errors import TooLargeError
-from shoal.risk.inputs import count_of
 from shoal.risk.keys import combined
 from shoal.risk.pairs import Attribute, Pair, Settings, groups_of
 from shoal.tables.hierarchy import Hierarchy
+from shoal.tables.inputs import count_of
 from shoal.tables.values import Codes
 
 # Bytes of the counts of patterns.

@@ -12,8 +12,8 @@ import numpy as np
 
 from shoal.arrays import Array
 from shoal.errors import TooLargeError
-from shoal.risk.inputs import count_of, fraction_of
 from shoal.risk.keys import ROOM, SMALL, Keys, renumbered
+from shoal.tables.inputs import count_of, fraction_of
 
 # The most subsets of attributes times classes that are looked at.
 LIMIT = 20_000_000_000

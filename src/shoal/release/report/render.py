@@ -127,7 +127,7 @@ def render(facts: Facts) -> str:
     """
     evidence = facts.evidence
     return (
-        _environment()
+        environment()
         .get_template("report.html")
         .render(
             f=facts,
@@ -148,14 +148,15 @@ def render_summary(facts: Facts) -> str:
     """Return the main facts as HTML for the output of a notebook: a part of a page, without scripts or style sheets."""
     losses = sorted(facts.loss_by_attribute, key=lambda pair: -(pair[1] or 0.0))
     return (
-        _environment()
+        environment()
         .get_template("notebook.html")
         .render(f=facts, verdict=_verdict(facts), losses=losses[:MOST], more=len(losses[MOST:]))
     )
 
 
 @cache
-def _environment() -> Environment:
+def environment() -> Environment:
+    """Return the templates of pages, with the filters they use."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
