@@ -23,7 +23,7 @@ from shoal.partitioning.pool import numbered, squared_error
 from shoal.partitioning.registry import find
 from shoal.partitioning.repair import repair
 from shoal.partitioning.requirements import Requirements
-from shoal.partitioning.rule_search import KICKS
+from shoal.partitioning.rule_search import KICKS, Neighbours
 from shoal.partitioning.rule_search import search as _search
 from shoal.progress import Progress, part, silent
 
@@ -163,6 +163,7 @@ class _Work:
     ) -> None:
         self.X, self.k, self.required, self.labels, self.rng, self.n_jobs = X, k, required, labels, rng, n_jobs
         self.until, self.rules = until, required.rules if search else None
+        self.near: Neighbours | None = None
 
     def starts(self, names: list[str], report: Progress) -> list[Array]:
         """Return the partitions of some ways, the best first; those for which there is no time are left out.
@@ -215,8 +216,10 @@ class _Work:
     def _search(self, start: Array, kicks: int, until: float, report: Progress = silent) -> Array:
         if self.rules is None:
             return start
+        if self.near is None:
+            self.near = Neighbours(self.X, self.n_jobs)
         limit = None if until == np.inf else max(0.0, until - time.perf_counter())
-        options = {"rng": self.rng, "kicks": kicks, "time_limit": limit, "n_jobs": self.n_jobs, "report": report}
+        options = {"rng": self.rng, "kicks": kicks, "time_limit": limit, "report": report, "near": self.near}
         return _search(self.X, self.k, start, self.rules, **options)  # type: ignore[arg-type]
 
 
