@@ -300,6 +300,30 @@ def test_each_of_the_best_starts_is_searched(monkeypatch):
     assert error(X, found) <= starts[0]
 
 
+def test_hopeless_starts_of_large_tables_are_not_searched(monkeypatch):
+    rng = seeded(9)
+    X = rng.normal(size=(60, 2))
+    demands = [Demand(model("distinct-diversity l=2"), Sensitive("disease", np.arange(60) % 3, 3))]
+    required, searched = requirements_of(X, 3, demands), []
+    starts = {
+        "mondrian": np.arange(60) % 2,
+        "growth": np.arange(60) // 30,
+        "repair": np.argsort(np.argsort(X[:, 0])) // 3,
+    }
+    starts["repair"] = repair(X, starts["repair"], 3, required)
+    assert min(error(X, starts[way]) for way in ("mondrian", "growth")) > 2 * error(X, starts["repair"])
+    monkeypatch.setattr(enforcement, "HOPELESS", 2.0)
+    monkeypatch.setattr(enforcement, "_start", lambda name, *_: starts[name])
+    monkeypatch.setattr(enforcement, "_search", lambda X, k, start, rules, **_: searched.append(start) or start)
+    enforce(X, 3, required, rng=seeded())
+    assert len(searched) == 6  # three starts, three finalists
+    searched.clear()
+    monkeypatch.setattr(enforcement, "FEW_RECORDS", 59)
+    found = enforce(X, 3, required, rng=seeded())
+    assert all(one is starts["repair"] for one in searched)
+    assert same_groups(found, starts["repair"])
+
+
 def test_ways_are_refused_that_do_not_exist_or_do_not_suit():
     X = seeded().normal(size=(20, 2))
     required = requirements_of(

@@ -37,6 +37,8 @@ STARTS, COMPARED = 0.3, 0.5
 CUTTING = 0.8
 # How many of the starts are searched, on tables of at most so many records; of larger ones, only the best is.
 FINALISTS, FEW_RECORDS = 3, 20_000
+# Of larger tables, starts with so many times the squared error of the best are hopeless: no descent caught up.
+HOPELESS = 3.0
 
 
 class Way(NamedTuple):
@@ -181,12 +183,20 @@ class _Work:
             times = end, self._after(CUTTING)
             made.append(_start(name, self.X, self.k, self.required, self.labels, report_part, *times))
         if len(names) > 1:
+            made = self._hopeful(made)
             for turn, start in enumerate(made):
                 made[turn] = self._search(start, 0, self._after(COMPARED / (len(made) - turn)))
         if self.required.local and not any(one.any() for one in made):
             halves = best_halves(self.X, self.k, self.required.falls_short)
             made += [] if halves is None else [self._search(halves, 0, self.until)]
         return sorted(made, key=lambda one: squared_error(self.X, one))
+
+    def _hopeful(self, made: list[Array]) -> list[Array]:
+        """Return the starts that are worth a descent."""
+        if len(self.X) <= FEW_RECORDS:
+            return made
+        errors = [squared_error(self.X, one) for one in made]
+        return [one for one, error in zip(made, errors, strict=True) if error <= HOPELESS * min(errors)]
 
     def _after(self, share: float) -> float:
         """Return when this share of the remaining time is over."""
