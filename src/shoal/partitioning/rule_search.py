@@ -21,7 +21,7 @@ KICKS, MOST_KICKS, AT_ONCE = 100, 200_000, 2000
 # Seconds of one core for all kicks if no limit is given, additional ones per record, and those that a kick is taken to
 # need for each (d + 60) s^1.5, where s is the mean size of the group of a record: estimates, so that results do not
 # depend on the clock.
-KICKING, KICKING_PER_RECORD, KICK_SECONDS = 20.0, 1e-4, 2e-8
+KICKING, KICKING_PER_RECORD, KICK_SECONDS = 10.0, 1e-4, 2e-8
 # Temperature at the start of a cycle of kicks, as a share of the mean squared error of a group; less for fewer kicks.
 HEAT = 0.1
 # If the clock ends the search, it is looked at this often, in seconds.
