@@ -36,6 +36,23 @@ def test_measures_are_those_of_the_models(case):
     assert not desk.below.any()
 
 
+@given(st.integers(0, 2**32 - 1), st.booleans(), st.booleans())
+@settings(max_examples=40)
+def test_two_values_lie_on_a_line(seed, missing, in_units):
+    rng = np.random.default_rng(seed)
+    codes, labels = rng.integers(-1 if missing else 0, 2, 40), random_labels(40, rng)
+    codes[:4] = [0, 1, 0, -1 if missing else 1]
+    units = np.unique(rng.integers(0, 20, 40), return_inverse=True)[1] if in_units else None
+    demands = [Demand(model("t-closeness t=0.2"), Sensitive("salary", codes, 2, units=units))]
+    rules = rules_of(demands)
+    assert rules.kinds.tolist() == [kernels.EQUAL if missing else kernels.LINE]
+    order, sizes = np.argsort(labels, kind="stable"), np.bincount(labels)
+    found = np.empty((1, len(sizes)))
+    desk = kernels.desk(rules, len(labels))
+    kernels.measure_groups(rules, order, np.concatenate(([0], np.cumsum(sizes))), desk, found)
+    np.testing.assert_allclose(found[0], demands[0].model.measure(spectra(labels, demands)[0]), rtol=0, atol=1e-9)
+
+
 @given(attributes(), st.integers(1, 30))
 @settings(max_examples=100)
 def test_units_are_counted_as_the_models_count_them(case, most):

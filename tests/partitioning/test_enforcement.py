@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from invariants import check_partition, same_groups
 from privacy.demand_strategies import SPECS, demanding_tables, error
 from shoal.errors import DataError, OptionError
-from shoal.partitioning import enforcement, rule_growth
+from shoal.partitioning import enforcement, rule_growth, rule_search
 from shoal.partitioning.enforcement import WAYS, enforce
 from shoal.partitioning.repair import repair
 from shoal.partitioning.rule_search import search
@@ -139,6 +139,102 @@ def test_very_large_groups_stay_as_they_are(monkeypatch):
     assert error(X, found) < error(X, labels)
 
 
+def test_large_groups_are_cut_by_themselves_first(monkeypatch):
+    monkeypatch.setattr("shoal.partitioning.rule_search.WIDEST", 64)
+    rng = seeded(4)
+    X = rng.normal(size=(200, 2))
+    labels = np.where(np.arange(200) < 150, 0, 1 + np.arange(200) // 5 % 5)
+    demands = [Demand(model("distinct-diversity l=2"), Sensitive("disease", rng.integers(0, 4, 200), 4))]
+    found = search(X, 3, labels, requirements_of(X, 3, demands).rules, rng=seeded(), kicks=0)
+    assert np.bincount(found).max() < 20
+    check_partition(found, 200, 3)
+    assert not offending(found, demands).any()
+    assert error(X, found) < 0.5 * error(X, labels)
+
+
+def test_large_groups_that_need_too_much_room_are_left_out(monkeypatch):
+    sizes = np.array([5, 40, 40, 300, 2000])
+    assert rule_search._largest(sizes, 32, 5) == rule_search.LARGEST
+    monkeypatch.setattr(rule_search, "ROOM", 80_000)  # 380 records in groups of at most 512
+    assert rule_search._largest(sizes, 32, 5) == 512
+    monkeypatch.setattr(rule_search, "ROOM", 1)
+    assert rule_search._largest(sizes, 32, 5) == 0
+
+
+def counted_runs(monkeypatch):
+    """A list that gets the looks and the kicks of every call of the kernel, and the sizes of all groups before it."""
+    runs, run = [], rule_search._Chain._run
+
+    def counted(self, visits, steps, *temperature):
+        runs.append((visits, steps, self.state.sizes.copy()))
+        return run(self, visits, steps, *temperature)
+
+    monkeypatch.setattr(rule_search._Chain, "_run", counted)
+    return runs
+
+
+@pytest.mark.parametrize("size", [5, 100])
+def test_looks_are_bounded_and_large_groups_count_more(size, monkeypatch):
+    rng = seeded(6)
+    X, labels = rng.normal(size=(400, 2)), np.arange(400) // size
+    demands = [Demand(model("distinct-diversity l=2"), Sensitive("disease", rng.integers(0, 4, 400), 4))]
+    rules = requirements_of(X, 3, demands).rules
+    whole = search(X, 3, labels, rules, rng=seeded(), kicks=0)
+    monkeypatch.setattr(rule_search, "LOOKS", 1)
+    monkeypatch.setattr(rule_search, "LARGE", 50)
+    monkeypatch.setattr(rule_search, "AT_ONCE", 10)
+    runs = counted_runs(monkeypatch)
+    found = search(X, 3, labels, rules, rng=seeded(), kicks=0)
+    allowed = 400 // size + 10
+    assert sum(looks for looks, _, _ in runs) <= allowed
+    assert runs[0][0] == (10 if size == 5 else 5)  # a look at 100 records counts as two
+    assert error(X, whole) < error(X, found) < error(X, labels)
+
+
+def test_kicks_are_bounded_by_an_estimate_of_their_time(monkeypatch):
+    rng = seeded(7)
+    demands = [Demand(model("distinct-diversity l=2"), Sensitive("disease", np.arange(400) % 4, 4))]
+    labels, kicks = np.arange(400) // 5, {}
+    monkeypatch.setattr(rule_search, "KICKING", 0.01)
+    monkeypatch.setattr(rule_search, "KICKING_PER_RECORD", 0.0)
+    for d in (2, 64):
+        X = rng.normal(size=(400, d))
+        with monkeypatch.context() as patch:
+            runs = counted_runs(patch)
+            search(X, 3, labels, requirements_of(X, 3, demands).rules, rng=seeded())
+        sizes = next(sizes for _, steps, sizes in runs if steps)
+        kicks[d] = sum(steps for _, steps, _ in runs)
+        each = rule_search.KICK_SECONDS * (d + 60) * (float((sizes**2).sum()) / 400) ** 1.5
+        assert kicks[d] == int(0.01 / each) < 100 * (sizes > 0).sum()
+    assert kicks[64] < kicks[2]
+
+
+def test_nearest_records_are_looked_for_once(monkeypatch):
+    rng, calls = seeded(8), []
+    X = rng.normal(size=(60, 2))
+    demands = [Demand(model("distinct-diversity l=2"), Sensitive("disease", np.arange(60) % 3, 3))]
+    nearest = rule_search.nearest_others
+
+    def counted(X, m, n_jobs):
+        calls.append(m)
+        return nearest(X, m, n_jobs)
+
+    monkeypatch.setattr(rule_search, "nearest_others", counted)
+    enforce(X, 3, requirements_of(X, 3, demands), rng=seeded())
+    assert len(calls) == 1
+
+
+def test_neighbours_among_some_records_come_first():
+    X = np.array([[0.0], [1.0], [2.1], [3.3], [4.6], [4.6]])
+    near = rule_search.Neighbours(X)
+    whole = near.draw(3, seeded())
+    assert whole[0].tolist()[:3] == [1, 2, 3]
+    assert set(whole[:, -1].tolist()) <= set(range(6))
+    some = near.draw(3, seeded(), np.array([0, 2, 3]))
+    np.testing.assert_array_equal(some[:, :3], [[1, 2, -1], [2, 0, -1], [1, 0, -1]])
+    assert (some[:, 2:] == -1).all()
+
+
 def fewest_units(units, labels):
     return min(len(set(units[labels == g].tolist())) for g in range(labels.max() + 1))
 
@@ -202,6 +298,30 @@ def test_each_of_the_best_starts_is_searched(monkeypatch):
     assert len(starts) == 3
     assert starts == sorted(starts)
     assert error(X, found) <= starts[0]
+
+
+def test_hopeless_starts_of_large_tables_are_not_searched(monkeypatch):
+    rng = seeded(9)
+    X = rng.normal(size=(60, 2))
+    demands = [Demand(model("distinct-diversity l=2"), Sensitive("disease", np.arange(60) % 3, 3))]
+    required, searched = requirements_of(X, 3, demands), []
+    starts = {
+        "mondrian": np.arange(60) % 2,
+        "growth": np.arange(60) // 30,
+        "repair": np.argsort(np.argsort(X[:, 0])) // 3,
+    }
+    starts["repair"] = repair(X, starts["repair"], 3, required)
+    assert min(error(X, starts[way]) for way in ("mondrian", "growth")) > 2 * error(X, starts["repair"])
+    monkeypatch.setattr(enforcement, "HOPELESS", 2.0)
+    monkeypatch.setattr(enforcement, "_start", lambda name, *_: starts[name])
+    monkeypatch.setattr(enforcement, "_search", lambda X, k, start, rules, **_: searched.append(start) or start)
+    enforce(X, 3, required, rng=seeded())
+    assert len(searched) == 6  # three starts, three finalists
+    searched.clear()
+    monkeypatch.setattr(enforcement, "FEW_RECORDS", 59)
+    found = enforce(X, 3, required, rng=seeded())
+    assert all(one is starts["repair"] for one in searched)
+    assert same_groups(found, starts["repair"])
 
 
 def test_ways_are_refused_that_do_not_exist_or_do_not_suit():

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from invariants import check_partition, same_groups
 from privacy.demand_strategies import SPECS, demanding_tables, error
 from shoal.errors import DataError
-from shoal.partitioning import cutting
+from shoal.partitioning import cutting, merging
 from shoal.partitioning.cutting import median_cuts, recut
 from shoal.partitioning.merging import AGAIN
+from shoal.partitioning.pool import Pool
 from shoal.partitioning.repair import repair
 from shoal.privacy.classes import by_first_row
 from shoal.privacy.demands import Demand, offending
@@ -82,6 +83,18 @@ def plain_merges(X, labels, k, l, codes):  # noqa: E741
     for g, rows in enumerate(groups):
         found[rows] = g
     return found
+
+
+def test_an_index_finds_the_same_groups_to_merge_with(monkeypatch):
+    rng = np.random.default_rng(0)
+    X, codes = rng.normal(size=(3000, 6)), rng.integers(0, 4, 3000)
+    demand = Demand(DistinctDiversity(3), Sensitive("disease", codes, 4))
+    found = repaired(X, np.arange(3000) // 3, 3, [demand], resplit=False)
+    used = []
+    monkeypatch.setattr(merging, "MANY", 0)
+    monkeypatch.setattr(merging, "Pool", lambda means: used.append(len(means)) or Pool(means))
+    np.testing.assert_array_equal(repaired(X, np.arange(3000) // 3, 3, [demand], resplit=False), found)
+    assert used[0] == 1000
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(2, 4), st.integers(2, 4))

@@ -47,7 +47,9 @@ class Form:
 
 def split(text: str) -> list[str]:
     """Return the names in a comma-separated list; names that contain a comma are in double quotes."""
-    return [part for part in next(csv.reader([text], skipinitialspace=True), []) if part]
+    # Names may have line ends: the lines of the text belong to one list.
+    rows = csv.reader(text.splitlines(keepends=True), skipinitialspace=True)
+    return [part for row in rows for part in row if part]
 
 
 def names(texts: Sequence[str] | None) -> list[str]:

@@ -23,7 +23,7 @@ from shoal.partitioning.pool import numbered, squared_error
 from shoal.partitioning.registry import find
 from shoal.partitioning.repair import repair
 from shoal.partitioning.requirements import Requirements
-from shoal.partitioning.rule_search import KICKS
+from shoal.partitioning.rule_search import KICKS, Neighbours
 from shoal.partitioning.rule_search import search as _search
 from shoal.progress import Progress, part, silent
 
@@ -37,6 +37,9 @@ STARTS, COMPARED = 0.3, 0.5
 CUTTING = 0.8
 # How many of the starts are searched, on tables of at most so many records; of larger ones, only the best is.
 FINALISTS, FEW_RECORDS = 3, 20_000
+# Of larger tables, starts with so many times the squared error of the best are left out: where it was tried (Adult, the
+# survey), their descents ended behind.
+HOPELESS = 3.0
 
 
 class Way(NamedTuple):
@@ -163,6 +166,7 @@ class _Work:
     ) -> None:
         self.X, self.k, self.required, self.labels, self.rng, self.n_jobs = X, k, required, labels, rng, n_jobs
         self.until, self.rules = until, required.rules if search else None
+        self.near: Neighbours | None = None
 
     def starts(self, names: list[str], report: Progress) -> list[Array]:
         """Return the partitions of some ways, the best first; those for which there is no time are left out.
@@ -180,12 +184,20 @@ class _Work:
             times = end, self._after(CUTTING)
             made.append(_start(name, self.X, self.k, self.required, self.labels, report_part, *times))
         if len(names) > 1:
+            made = self._hopeful(made)
             for turn, start in enumerate(made):
                 made[turn] = self._search(start, 0, self._after(COMPARED / (len(made) - turn)))
         if self.required.local and not any(one.any() for one in made):
             halves = best_halves(self.X, self.k, self.required.falls_short)
             made += [] if halves is None else [self._search(halves, 0, self.until)]
         return sorted(made, key=lambda one: squared_error(self.X, one))
+
+    def _hopeful(self, made: list[Array]) -> list[Array]:
+        """Return the starts that are worth a descent."""
+        if len(self.X) <= FEW_RECORDS:
+            return made
+        errors = [squared_error(self.X, one) for one in made]
+        return [one for one, error in zip(made, errors, strict=True) if error <= HOPELESS * min(errors)]
 
     def _after(self, share: float) -> float:
         """Return when this share of the remaining time is over."""
@@ -215,8 +227,10 @@ class _Work:
     def _search(self, start: Array, kicks: int, until: float, report: Progress = silent) -> Array:
         if self.rules is None:
             return start
+        if self.near is None:
+            self.near = Neighbours(self.X, self.n_jobs)
         limit = None if until == np.inf else max(0.0, until - time.perf_counter())
-        options = {"rng": self.rng, "kicks": kicks, "time_limit": limit, "n_jobs": self.n_jobs, "report": report}
+        options = {"rng": self.rng, "kicks": kicks, "time_limit": limit, "report": report, "near": self.near}
         return _search(self.X, self.k, start, self.rules, **options)  # type: ignore[arg-type]
 
 

@@ -12,11 +12,14 @@ from typing import Protocol
 import numpy as np
 
 from shoal.arrays import Array, group_means
+from shoal.partitioning.pool import Pool
 from shoal.partitioning.requirements import Tally
 from shoal.progress import Progress, silent
 
 # Nearest groups that a group may be merged with; more are tried where no union with these is enough.
 NEAREST, WIDER = 9, 65
+# Of more groups than this, an index of many coordinates finds the nearest.
+MANY = 20_000
 # A union that still falls short must be merged again: its cost counts this many times, and more with its shortfall.
 AGAIN = 10.0
 
@@ -77,6 +80,22 @@ def _in_one(short: Array, groups: int) -> Array:
     return joined
 
 
+def _finder(means: Array) -> Callable[[Array, int], tuple[Array, Array]]:
+    """Return what finds the distances and numbers of the groups with the means nearest to some, and how many."""
+    if len(means) <= MANY:
+        from scipy.spatial import cKDTree
+
+        tree = cKDTree(means)
+        return lambda queries, width: tree.query(queries, k=width)
+    pool = Pool(means)
+
+    def find(queries: Array, width: int) -> tuple[Array, Array]:
+        nearest, squares = pool.nearest_each(np.ascontiguousarray(queries), width)
+        return np.sqrt(squares), nearest
+
+    return find
+
+
 class Cheapest:
     """Merge each group that falls short with a near one, where this costs least.
 
@@ -121,14 +140,12 @@ class Cheapest:
 
     def _partners(self, short: Array) -> tuple[Array, Array]:
         """Return float64[b], the least cost of merging each group, and int64[b], its partner."""
-        from scipy.spatial import cKDTree
-
-        tree = cKDTree(self.means)
+        find = _finder(self.means)
         costs, partners = np.full(len(short), np.inf), np.zeros(len(short), np.int64)
         left = np.arange(len(short))
         for wide in (NEAREST, WIDER):
             own, width = short[left], min(len(self.sizes), wide)
-            distances, nearest = tree.query(self.means[own], k=width)
+            distances, nearest = find(self.means[own], width)
             amounts, enough = self._costs(own, nearest, distances)
             best = amounts.argmin(axis=1)
             line = np.arange(len(own))

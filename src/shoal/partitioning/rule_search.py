@@ -18,6 +18,10 @@ from shoal.progress import Progress, silent
 
 # Kicks for each group, and in all, which take some seconds; looks at groups or kicks between two looks at the clock.
 KICKS, MOST_KICKS, AT_ONCE = 100, 200_000, 2000
+# Seconds of one core for all kicks if no limit is given, additional ones per record, and those that a kick is taken to
+# need for each (d + 60) s^1.5, where s is the mean size of the group of a record: estimates, so that results do not
+# depend on the clock.
+KICKING, KICKING_PER_RECORD, KICK_SECONDS = 10.0, 1e-4, 2e-8
 # Temperature at the start of a cycle of kicks, as a share of the mean squared error of a group; less for fewer kicks.
 HEAT = 0.1
 # With a time limit, kicks for each group at most: more gain hardly anything.
@@ -26,9 +30,11 @@ LONGEST = 5_000
 LOOK = 0.05
 # Room for members in all, which is shared by the groups, and of one; larger groups than it allows stay as they are.
 ROOM, WIDEST = 1 << 25, 1024
-# Neighbours of a record that are looked at, at most.
-MOST_NEAR = 16
-# Looks at groups of a descent that is not ended by the clock: so many for each group, less if groups are large.
+# Up to this size, they are first searched by themselves: many can be cut.
+LARGEST = 2048
+# Neighbours of a record that are looked at, at most, and records for which they are drawn at a time.
+MOST_NEAR, AT_A_TIME = 16, 1 << 18
+# Looks at groups of a descent: so many for each group at most, less if groups are larger than LARGE records.
 LOOKS, LARGE = 60, 64
 
 
@@ -44,6 +50,7 @@ def search(
     time_limit: float | None = None,
     n_jobs: int = 1,
     report: Progress = silent,
+    near: Neighbours | None = None,
 ) -> Array:
     """Lower the squared error by moves that leave every group as demanded, then by kicks.
 
@@ -64,6 +71,8 @@ def search(
         Seconds; if it ends the search, the result depends on the clock.
     n_jobs : int
     report : callable
+    near : Neighbours or None
+        Of X, if other searches use them too.
 
     Returns
     -------
@@ -75,36 +84,73 @@ def search(
     sizes = np.bincount(labels)
     if (len(sizes) == 1 and len(X) < 2 * k) or time.perf_counter() >= until:
         return labels
-    room = len(X) // k + 2
-    widest = max(4 * k, 64, min(WIDEST, ROOM // room))
-    moving = (sizes < widest // 2)[labels]
-    if not moving.any():
+    widest = max(4 * k, 64, min(WIDEST, ROOM // (len(X) // k + 2)))
+    large = (sizes >= widest // 2) & (sizes <= _largest(sizes, widest // 2, k))
+    near = Neighbours(X, n_jobs) if near is None else near
+    result = _searched(k, labels, rules, np.flatnonzero(large[labels]), (0, heat, until), rng, near, report)
+    few = np.bincount(result) < widest // 2
+    result = _searched(k, result, rules, np.flatnonzero(few[result]), (kicks, heat, until), rng, near, report)
+    # Costs are sums of differences: what counts is computed anew.
+    return result if squared_error(X, result) < squared_error(X, labels) else labels
+
+
+def _largest(sizes: Array, least: int, k: int) -> int:
+    """Return up to which size groups of at least `least` records can be searched by themselves in the room there is."""
+    largest = LARGEST
+    while largest >= least:
+        records = int(sizes[(sizes >= least) & (sizes <= largest)].sum())
+        if (records // k + 2) * (2 * largest + 1) <= ROOM:
+            return largest
+        largest //= 2
+    return 0
+
+
+def _searched(
+    k: int,
+    labels: Array,
+    rules: _rules.Rules,
+    rows: Array,
+    effort: tuple[int, float, float],
+    rng: np.random.Generator,
+    near: Neighbours,
+    report: Progress,
+) -> Array:
+    """Return the labels after a search among whole groups, those of some rows; the others stay as they are."""
+    kicks, heat, until = effort
+    if len(rows) == 0 or time.perf_counter() >= until:
         return labels
-    rows = np.flatnonzero(moving)
-    everything = len(rows) == len(X)
-    own = rules if everything else rules._replace(codes=np.ascontiguousarray(rules.codes[:, rows]))
-    chain = _Chain(X if everything else np.ascontiguousarray(X[rows]), k, numbered(labels[rows]), own, rng, n_jobs)
+    X, inside = near.X, None
+    if len(rows) < len(X):
+        X, rules = np.ascontiguousarray(X[rows]), rules._replace(codes=np.ascontiguousarray(rules.codes[:, rows]))
+        # Most neighbours of a few records are among the others.
+        near, inside = (Neighbours(X, near.n_jobs), None) if 2 * len(rows) < len(near.X) else (near, rows)
+    chain = _Chain(X, k, numbered(labels[rows]), rules, rng, near, inside)
     chain.descend(until)
     if kicks:
         chain.kick(kicks, heat, until, report)
     result = labels.copy()
-    result[rows] = chain.labels + len(sizes)
-    result = numbered(result)
-    # Costs are sums of differences: what counts is computed anew.
-    return result if squared_error(X, result) < squared_error(X, labels) else labels
+    result[rows] = chain.labels + int(labels.max()) + 1
+    return numbered(result)
 
 
 class _Chain:
     """A partition under search."""
 
     def __init__(
-        self, X: Array, k: int, labels: Array, rules: _rules.Rules, rng: np.random.Generator, n_jobs: int
+        self,
+        X: Array,
+        k: int,
+        labels: Array,
+        rules: _rules.Rules,
+        rng: np.random.Generator,
+        neighbours: Neighbours,
+        rows: Array | None,
     ) -> None:
         self.k, self.rules = k, rules
         largest = int(np.bincount(labels).max())
         self.groups = int(labels.max()) + 1
         width = min(len(X), max(2 * largest, 4 * k)) + 1
-        near = neighbours(X, max(k, len(X) // self.groups), rng, n_jobs)
+        near = neighbours.draw(max(k, len(X) // self.groups), rng, rows)
         keys = rng.integers(0, 2**64, len(X), dtype=np.uint64, endpoint=False)
         self.state = new_state(X, k, labels, near, keys, int(rng.integers(2**63)), width=width, spare=2)
         self.desk = _moves.room(rules, _rules.desk(rules, width), len(self.state.sizes), width, X.shape[1])
@@ -123,12 +169,21 @@ class _Chain:
         )
 
     def descend(self, until: float) -> None:
-        """Apply moves that gain until none does, or enough groups were looked at."""
+        """Apply moves that gain until none does, or enough groups were looked at; large ones count more."""
         size = len(self.state.labels) / self.groups
-        left = round(LOOKS * self.groups * min(1.0, (LARGE / size) ** 2)) + AT_ONCE
-        for visits in _chunks(left, until):
-            if not self._run(visits, 0):
+        left = LOOKS * self.groups * min(1.0, (LARGE / size) ** 2) + AT_ONCE
+        for most in _chunks(None, until):
+            each = self._weight(most)
+            visits = max(1, int(min(most, left / each, AT_ONCE / each)))
+            left -= visits * each
+            if not self._run(visits, 0) or left < 1:
                 break
+
+    def _weight(self, visits: int) -> float:
+        """Return what a look at one of the next groups counts, on average: size / LARGE, but at least 1."""
+        dirty = int(self.state.counts[_state.DIRTY])
+        sizes = self.state.sizes[self.state.stack[max(0, dirty - visits) : dirty]]
+        return float(np.maximum(1.0, sizes / LARGE).mean()) if dirty else 1.0
 
     def kick(self, kicks: int, heat: float, until: float, report: Progress) -> None:
         """Kick while the temperature falls to zero: for so many kicks a group, or until the time is up."""
@@ -136,7 +191,7 @@ class _Chain:
         hot = heat * float(self.state.costs.sum()) / groups / (KICKS * groups)  # for each kick, up to KICKS a group
         done, start = 0, time.perf_counter()
         if until == np.inf:
-            steps = min(kicks * groups, MOST_KICKS)
+            steps = min(kicks * groups, MOST_KICKS, self._affordable())
             hot *= min(steps, KICKS * groups)
             for chunk in _chunks(steps, until):
                 report(done / steps)
@@ -152,6 +207,12 @@ class _Chain:
             self._run(AT_ONCE, chunk, hot * min(expected, KICKS * groups) * (1 - used))
             done += chunk
 
+    def _affordable(self) -> int:
+        """Return how many kicks are worth their time, by the coordinates and by the size of the groups of records."""
+        n, d = self.state.X.shape
+        size = float((self.state.sizes.astype(float) ** 2).sum()) / n
+        return int((KICKING + KICKING_PER_RECORD * n) / (KICK_SECONDS * (d + 60) * size**1.5))
+
 
 def _chunks(steps: int | None, until: float, clock: Callable[[], float] = time.perf_counter):  # type: ignore[no-untyped-def]
     """Yield how many steps to take at once, until so many are done (None: no limit) or the time is up."""
@@ -166,22 +227,47 @@ def _chunks(steps: int | None, until: float, clock: Callable[[], float] = time.p
             chunk = min(AT_ONCE, 2 * chunk) if took < LOOK / 2 else max(1, chunk // 2) if took > LOOK else chunk
 
 
-def neighbours(X: Array, size: int, rng: np.random.Generator, n_jobs: int = 1) -> Array:
-    """Return int32[n, m]: a record at each of the nearest other points, for groups of `size` records; -1 if no more.
+class Neighbours:
+    """The neighbours of all records, whose nearest points are looked for once and serve all searches of a table.
 
-    Equal records would only have each other as neighbours.
+    Parameters
+    ----------
+    X : float64[n, d]
+    n_jobs : int
     """
-    if len(X) > SMALL_TABLE:
-        alike = kinds(X)
-        points, kind, counts = X[alike.firsts], alike.of, np.bincount(alike.of)
-    else:
-        points, kind, counts = np.unique(X, axis=0, return_inverse=True, return_counts=True)
-    kind = kind.reshape(-1)
-    m = min(MOST_NEAR, 6 + size // 3, len(points) - 1)
-    if m == 0:
-        return np.full((len(X), 1), -1, np.int32)
-    targets = nearest_others(points, m, n_jobs)[0][kind]
-    order, starts = np.argsort(kind, kind="stable"), np.cumsum(counts) - counts
-    drawn = (rng.random((len(X), m)) * counts[targets]).astype(np.int64)
-    near: Array = order[starts[targets] + drawn].astype(np.int32)
-    return near
+
+    def __init__(self, X: Array, n_jobs: int = 1) -> None:
+        self.X, self.n_jobs = X, n_jobs
+        if len(X) > SMALL_TABLE:
+            alike = kinds(X)
+            self.points, self.kind, self.counts = alike.firsts, alike.of, np.bincount(alike.of)
+        else:
+            _, self.points, kind, self.counts = np.unique(
+                X, axis=0, return_index=True, return_inverse=True, return_counts=True
+            )
+            self.kind = kind.reshape(-1)
+        self.targets = np.empty((len(self.points), 0), np.int32)
+
+    def draw(self, size: int, rng: np.random.Generator, rows: Array | None = None) -> Array:
+        """Return int32[n, m]: a record at each of the nearest other points, for groups of `size` records.
+
+        Equal records would only have each other as neighbours. With `rows`, they are numbered by their place among
+        these, and others are left out. -1 if there are no more.
+        """
+        n, m = len(self.X), min(MOST_NEAR, 6 + size // 3, len(self.points) - 1)
+        if m == 0:
+            return np.full((n if rows is None else len(rows), 1), -1, np.int32)
+        if m > self.targets.shape[1]:
+            self.targets = nearest_others(self.X[self.points], m, self.n_jobs)[0].astype(np.int32)
+        order, starts = np.argsort(self.kind, kind="stable"), np.cumsum(self.counts) - self.counts
+        near = np.empty((n, m), np.int32)
+        for some in np.array_split(np.arange(n), 1 + n // AT_A_TIME):
+            targets = self.targets[self.kind[some], :m]
+            drawn = (rng.random(targets.shape) * self.counts[targets]).astype(np.int64)
+            near[some] = order[starts[targets] + drawn]
+        if rows is None:
+            return near
+        place = np.full(n, -1, np.int32)
+        place[rows] = np.arange(len(rows))
+        inside = place[near[rows]]
+        return np.take_along_axis(inside, np.argsort(inside < 0, axis=1, kind="stable"), axis=1)

@@ -139,6 +139,9 @@ def _rule(demand: Demand) -> _Rule | None:
     nothing = np.empty(0), np.empty(0, np.int64)
     if isinstance(model, TCloseness):
         ground = grounded(sensitive.ground, sensitive.values, model.ground)
+        if ground is None and len(whole) == 2 and absent == 0:
+            # Two values always lie on a line, and changes along a line are judged by two numbers.
+            ground = Line(np.array([0.0, 1.0]))
         if isinstance(ground, Line) and len(whole):
             return _on_a_line(sensitive, whole, absent, ground)
         if isinstance(ground, Tree):
