@@ -59,7 +59,8 @@ def names(texts: Sequence[str] | None) -> list[str]:
 
 def quoted(name: str) -> str:
     """Return a name, quoted if `split` would change it otherwise."""
-    return f'"{name.replace(chr(34), 2 * chr(34))}"' if any(c in name for c in ',"') or name != name.strip() else name
+    plain = name == name.strip() and not any(c in name for c in ',"\n\r')
+    return name if plain else f'"{name.replace(chr(34), 2 * chr(34))}"'
 
 
 def pairs(convert: Callable[[str], Any], what: str, *, owner: str = "COLUMN", written: bool = True) -> Form:
