@@ -54,7 +54,7 @@ shoal.anonymize(pd.DataFrame(shoal.datasets.survey(7000))[names], k=5)
 people = pd.DataFrame(shoal.datasets.survey({rows}))[names]
 start = time.perf_counter()
 release = shoal.anonymize(people, k=5)
-print(json.dumps([time.perf_counter() - start, release.loss, release.losses.by_attribute,
+print(json.dumps([time.perf_counter() - start, release.loss, dict(release.losses.by_attribute),
     resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024]))
 """
 

@@ -58,6 +58,7 @@ def test_ona_star_lies_within_one_percent(method):
     assert close >= 0.95 * of
 
 
+@pytest.mark.long
 def test_tfrp2_agrees_to_the_printed_digits_and_its_pseudocode_loses_less():
     ours = measured(TFRP2)
     literal = {c: loss(table(c.dataset), c, reading="pseudocode") for c in ours}
