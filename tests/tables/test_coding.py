@@ -210,3 +210,9 @@ def test_all_problems_are_told_at_once():
     table = pa.table({"a": [1, 2, 3, 4], "b": list("xyxy")})
     with pytest.raises(OptionError, match="2 problems must be solved"):
         shoal.anonymize(table, 2, top_coding={"a": 1.5}, rounding={"b": 2})
+
+
+@pytest.mark.parametrize("fields", [{"bottom_coding": {"q": -999}}, {"rounding": {"q": 999}}])
+def test_no_value_becomes_one_that_stands_for_missing(fields):
+    with pytest.raises(OptionError, match="must not turn values of 'q' into one that stands for a missing value"):
+        published([-2000, -990, 5, 7], pa.int64(), missing_values=[-999], **fields)

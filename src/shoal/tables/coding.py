@@ -19,8 +19,9 @@ from shoal.plan import Plan, moment_of
 from shoal.tables import columns as _columns
 from shoal.tables.calendar import MICROSECONDS_A_DAY
 from shoal.tables.ladders import steps_below
+from shoal.tables.markers import without_markers
 from shoal.tables.notation import Notation
-from shoal.tables.schema import Column, Read, attribute, coding_field
+from shoal.tables.schema import Column, Read, attribute, coding_field, markers
 from shoal.tables.values import Computed, Numbers
 
 FIELDS = ("rounding", "top_coding", "bottom_coding")
@@ -118,7 +119,13 @@ def _changed(read: Read, column: Any, plan: Plan) -> tuple[Read, Any]:
         return replace(read, attribute=described), column
     labels = np.zeros(len(new), np.int64)
     labels[moved] = place
-    written = _written(kinds, read, column, plan).take(pa.array(labels))
+    written = _written(kinds, read, column, plan)
+    if without_markers(written, markers(plan, name)).null_count:
+        raise OptionError(
+            f"The {field!r} of a plan must not turn values of {name!r} into one that stands for a missing value.",
+            hint="choose another limit or step, or another of 'missing_values'.",
+        )
+    written = written.take(pa.array(labels))
     changed = pc.if_else(pa.array(moved), written.combine_chunks(), column)
     return replace(read, attribute=described, values=Numbers(new), original=values), changed
 
