@@ -230,7 +230,8 @@ def test_what_auto_chooses_follows_the_different_records():
     few = costly(20_000)
     assert few.method == "anytime"
     assert few.options["start"] == "best"  # where many records are equal, cuts between values may be better
-    assert "20,000 different" in few.reason
+    assert few.reason == costly(20_001).reason  # goes out with a release: nothing exact about its records
+    assert few.options == costly(20_001).options
     assert choose(3_000_000, 100, 5, None, 5, 1_000_000).method == "mondrian-strict"
     more = [choose(50_000, 50, 5, None, 15, different).options["max_steps"] for different in (1000, 10_000, 20_000)]
     assert more == sorted(set(more), reverse=True)
