@@ -68,7 +68,39 @@ class PrivateRelease:
         }
 
 
-_RELEASES: tuple[PrivateRelease, ...] = ()
+FORM = MethodOption(
+    "form",
+    "records",
+    "Synthetic records, or one row for each box or cell with its noisy count.",
+    ("records", "aggregated"),
+)
+
+_RELEASES: tuple[PrivateRelease, ...] = (
+    PrivateRelease(
+        name="mondrian",
+        summary="Boxes that are cut at private medians, with noisy counts and centres.",
+        paper="Thaeter, F. (2021): k-Anonymous Microaggregation. Dissertation, Universität zu Lübeck, section 10.3 (a "
+        "sketch, finished here); Cormode, G. et al. (2012): Differentially private spatial decompositions. ICDE",
+        cost="n d log n, and a millisecond for each box",
+        function="mondrian:mondrian",
+        options=(
+            MethodOption("leaf", 200.0, "Boxes with fewer records, times epsilon, are not cut.", least=1.0),
+            FORM,
+        ),
+    ),
+    PrivateRelease(
+        name="histogram",
+        summary="Noisy counts of all cells of a declared grid.",
+        paper="Thaeter, F. (2021), section 10.2, algorithm 26 (corrected: noise 1 / epsilon for counts); Wasserman, "
+        "L., Zhou, S. (2010): A statistical framework for differential privacy. JASA 105",
+        cost="n d, and 15 microseconds for each cell of the grid",
+        function="histogram:histogram_release",
+        options=(
+            MethodOption("bins", 10, "Cells of an attribute with an order.", least=1, whole=True),
+            FORM,
+        ),
+    ),
+)
 
 
 def releases() -> tuple[PrivateRelease, ...]:
