@@ -95,6 +95,11 @@ def _check_columns(names: list[str], plan: Plan, domain: Domain, release: Privat
     if "count" in domain.columns:
         raise OptionError("The domain must not have a column 'count', which private releases may add. Got one.")
     for name, one in domain.columns.items():
+        if name not in names:
+            raise DataError(
+                f"Every column of a domain must be in the table. Got {name!r}.",
+                hint=near_names(name, names, "take it out of the domain."),
+            )
         if release.kinds and one.kind not in release.kinds:
             raise OptionError(
                 f"The private release {release.name!r} takes columns of the kinds {', '.join(release.kinds)}. Got "
