@@ -578,6 +578,9 @@ def test_a_hang_is_a_finding(tmp_path):
     assert process.killed
     (path,) = tmp_path.iterdir()
     assert json.loads(path.read_text())["findings"] == ["hang: more than 120 seconds"]
+    patient, process = Run(Budget(7_000, 1, 0.0, None, patience=2000), tmp_path), Stuck()
+    assert patient._watched(process, [7_000, int(time.monotonic()) - 1000], 0) is not None
+    assert not process.killed
     assert Case.from_json(path.read_text()).to_json() == random_case(7_000).to_json()
 
 
