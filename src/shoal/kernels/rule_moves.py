@@ -215,7 +215,8 @@ def best_between(s, rules, A, B, k, w):  # type: ignore[no-untyped-def]
         low = min(low, w.behind[q])
     base, slope = (2.0 - h) * square, 2.0 - 2.0 * h
     swaps = swaps and base + slope * (low - high) - h * widest * widest < least
-    # The least that a swap for each record of B can add to the change, as |y - x|^2 <= ... + 2 (|e|^2 + |f|^2).
+    # What a swap can change by at least is a number of the one record and a number of the other, as |w|^2 is at most
+    # 2 (|e|^2 + |f|^2), in the notation of `shoal.kernels.moves`.
     lowest_key = np.inf
     for q in range(b if swaps else 0):
         w.keys[q] = slope * w.behind[q] - 2.0 * h * s.squares[s.members[B, q]]

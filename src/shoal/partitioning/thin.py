@@ -1,7 +1,7 @@
 """Records in a thin form: by what is unusual about them (see `shoal.kernels.rule_moves.Thin`).
 
-An attribute with a hierarchy has a coordinate for each of its nodes, and a record is at the usual place in nearly all of
-them. A search that takes inner products of few coordinates instead of all is several times as fast.
+An attribute with a hierarchy has a coordinate for each of its nodes, and a record is at the usual place in nearly all
+of them. Inner products and distances then need few coordinates instead of all.
 """
 
 from __future__ import annotations
