@@ -113,7 +113,7 @@ def compare_methods(
         For each k, form and method; strongly-safe and full-domain releases have no method. Those that fail contain the
         reason.
     """
-    wanted = [_known(form) for form in dict.fromkeys(forms or [plan.release])]
+    wanted = [known_form(form) for form in dict.fromkeys(forms or [plan.release])]
     steps = len(ks) * sum(1 if form in BY_CELLS else len(methods) for form in wanted)
     done = 0
     for k in ks:
@@ -142,7 +142,8 @@ def compare_methods(
             yield trial if trial.form in BY_CELLS else trial._replace(gap=_gap(trial.loss, bound))
 
 
-def _known(form: str) -> str:
+def known_form(form: str) -> str:
+    """Return a form of release, or refuse one that Shoal does not know."""
     if form not in FORMS:
         hint = near_names(form, FORMS, f"one of {', '.join(FORMS)}.")
         raise OptionError(f"A form of release must be one that Shoal knows. Got {form!r}.", hint=hint)

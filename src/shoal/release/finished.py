@@ -172,10 +172,11 @@ def _listed(releases: Any) -> list[Any]:
 
 
 class Published(NamedTuple):
-    """A finished release, and its certificate if it has one."""
+    """A finished release, and its certificate if it has one; for a Release, the rows of the original that it has."""
 
     source: Source
     certificate: Certificate | None = None
+    rows: Array | None = None
 
 
 def source_of(thing: Any, name: str, caller: str = "compare_releases") -> Source:
@@ -193,7 +194,7 @@ def published_of(thing: Any, at: int, caller: str = "compare_releases") -> Publi
     if isinstance(thing, Release):
         certificate = Certificate.model_validate_json(json.dumps(thing.certificate))
         source = source_of(thing.table, f"release {at}", caller)
-        return Published(source, certificate)
+        return Published(source, certificate, thing.kept)
     source = source_of(thing, f"release {at}", caller)
     return Published(source, beside(os.fspath(thing))) if isinstance(thing, str | PathLike) else Published(source)
 
@@ -288,7 +289,9 @@ def _compared(whole: _Original, release: Published, key: str | None, k: int | No
     plan = whole.plan
     shuffled = promised is not None and promised.shuffled
     names = [*(plan.quasi_identifiers or ()), *(name for pair in plan.places for name in pair), *plan.stratum]
-    rows = rows_of(whole.source, source, key, names, shuffled=shuffled, notes=notes)
+    rows = release.rows
+    if rows is None or key is not None:
+        rows = rows_of(whole.source, source, key, names, shuffled=shuffled, notes=notes)
     reads = whole.reads if rows is None else [taken(one, rows) for one in whole.reads]
     weights = whole.weights if rows is None or whole.weights is None else whole.weights[rows]
     units = _units(whole, rows)

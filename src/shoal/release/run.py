@@ -206,6 +206,8 @@ def _carried_out(prepared: Prepared, progress: Progress | None) -> Release:
         later_utility=utility,
         text=prepared.text,
         people=prepared.people,
+        # The order of shuffled rows is stored nowhere.
+        kept=None if prepared.keep is None or order is not None else np.array(prepared.keep),
     )
 
 
