@@ -11,8 +11,9 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -36,6 +37,9 @@ from shoal.release.verification import audit_of, plan_of, require_same_file
 from shoal.tables import schema
 from shoal.tables.apart import apart_in
 from shoal.tables.frames import to_arrow
+
+if TYPE_CHECKING:
+    from shoal.release.front import Comparison
 
 # Fields of a plan that say nothing about the columns that are compared: they get their defaults.
 _NOT_COMPARED = ("sensitive_attributes", "identifiers", "models", "l", "t", "population", "k_map", "presence")
@@ -116,8 +120,10 @@ def compare_releases(
     k: int | None = None,
     *,
     key: str | None = None,
+    risk: str = "linkage",
+    utility: str = "loss",
     **fields: Any,
-) -> list[Compared]:
+) -> Comparison[Compared]:
     """Compare finished releases of one table: the k that holds, and what was lost by attribute.
 
     Parameters
@@ -133,13 +139,16 @@ def compare_releases(
     key : name or None
         A column of the original and of all releases with a different value in each row, by which rows are matched.
         None: rows are matched by their order.
+    risk, utility : str
+        The figures of the map, both of which are better when lower; they are measured when it is asked for.
     **fields
         Roles and types of columns, as in :class:`shoal.Plan`: those that the releases were made with.
 
     Returns
     -------
-    list of Compared
-        In the order of `releases`.
+    Comparison
+        A sequence of Compared in the order of `releases`, with the ``front`` of those that no other beats in risk and
+        loss, and ``map(path)``, a page that shows it.
 
     Raises
     ------
@@ -161,7 +170,10 @@ def compare_releases(
     if k is not None:
         named["k"] = k
     plan = Plan.of(**named, **fields)
-    return compare_finished(source, published, plan, key=key, k=k)
+    from shoal.release.tuning.mapping import comparison_of_releases
+
+    found = compare_finished(source, published, plan, key=key, k=k)
+    return comparison_of_releases(source, published, found, plan, key=key, risk=risk, utility=utility)
 
 
 def _listed(releases: Any) -> list[Any]:
@@ -194,6 +206,8 @@ def published_of(thing: Any, at: int, caller: str = "compare_releases") -> Publi
     if isinstance(thing, Release):
         certificate = Certificate.model_validate_json(json.dumps(thing.certificate))
         source = source_of(thing.table, f"release {at}", caller)
+        if thing.text and thing.source is not None:
+            source = replace(source, text=True, dialect=thing.source.dialect)
         return Published(source, certificate, thing.kept)
     source = source_of(thing, f"release {at}", caller)
     return Published(source, beside(os.fspath(thing))) if isinstance(thing, str | PathLike) else Published(source)

@@ -270,9 +270,9 @@ class Search:
         """Return whether a plan lacks more of something wanted than twice what figures go against their direction."""
         for want in self.wants:
             value = trial.figures[want.figure.name]
-            if value is None or abs(value - want.number) > 2 * against.get(want.figure.name, 0.0):
-                if not want.holds(value):
-                    return True
+            far = value is None or abs(value - want.number) > 2 * against.get(want.figure.name, 0.0)
+            if far and not want.holds(value):
+                return True
         return bool(trial.error)
 
     # --- one plan ---
@@ -302,11 +302,17 @@ class Search:
 
 def in_words(plan: Plan, *, demands: bool = False) -> str:
     """Return the method and form of a plan in a few words, with its l and t if they are asked for."""
-    parts = [] if plan.release in WITHOUT_METHOD else [plan.method]
-    parts += [] if plan.release == "microaggregation" else [plan.release]
+    parts = [named(plan.method, plan.release)]
     if demands:
         parts += [f"{name} = {value:g}" for name, value in (("l", plan.l), ("t", plan.t)) if value is not None]
     return ", ".join(parts)
+
+
+def named(method: str, form: str) -> str:
+    """Return a method with its form, unless that is the usual one; some forms have no method."""
+    if form in WITHOUT_METHOD:
+        return form
+    return method if form == "microaggregation" else f"{method}, {form}"
 
 
 def nearest(trials: Sequence[Trial], wants: Sequence[Want], cost: Yardstick) -> Trial | None:

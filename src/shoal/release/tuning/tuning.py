@@ -263,9 +263,7 @@ def tuned(
         plan=chosen,
         figures={} if close is None else dict(close.figures),
         nearest=chosen or (None if close is None else close.plan),
-        release=release
-        if release is None or not source.name or native is not source.table
-        else replace(release, source=source),
+        release=release,
         evidence=tuple(outcome.trials),
         notes=tuple(notes),
     )
@@ -317,7 +315,9 @@ class _Runner:
         """Return the release of a plan; its warnings are for later."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DisclosureWarning)
-            return release_of(self._native, plan, **self._how)
+            release = release_of(self._native, plan, **self._how)
+        # As `anonymize_file` does: a table that was read is written back as it was.
+        return replace(release, source=self._source) if self._native is self._source.table else release
 
 
 def _lines(
