@@ -189,7 +189,7 @@ class Release:
         from shoal.release.report.facts import facts_of
         from shoal.release.report.render import render
 
-        page = render(facts_of(self))
+        page = render(facts_of(self, complete=True))
         if path is not None:
             from shoal.release.files import write_text
             from shoal.release.job import Job
