@@ -15,7 +15,7 @@ from shoal.release.tuning.wants import wants_of
 from shoal.release.tuning.yardsticks import YARDSTICKS, find
 
 pytestmark = pytest.mark.filterwarnings("ignore::shoal.errors.DisclosureWarning")
-KS = tuple(range(2, 11))
+KS = (2, 3, 4, 5, 6, 8, 10)
 METHODS = ("mdav", "mondrian-v2d")
 
 
