@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from shoal.plan import Plan
     from shoal.privacy.audit import verify
     from shoal.release.assessments.assessment import Assessment, assess
-    from shoal.release.finished import compare_releases
     from shoal.release.pipeline import anonymize_file
     from shoal.release.release import Release
     from shoal.release.run import anonymize
+    from shoal.release.tuning.mapping import compare_releases
     from shoal.release.tuning.tuning import Tuning, tune
     from shoal.release.verification import verify_file
     from shoal.tables.hierarchy import Hierarchy
@@ -42,7 +42,7 @@ _HOME = {
     "anonymize": "shoal.release.run",
     "anonymize_file": "shoal.release.pipeline",
     "assess": "shoal.release.assessments.assessment",
-    "compare_releases": "shoal.release.finished",
+    "compare_releases": "shoal.release.tuning.mapping",
     "information_loss": "shoal.measure.loss",
     "lower_bound": "shoal.measure.bounds",
     "methods": "shoal.partitioning.registry",

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -37,9 +37,6 @@ from shoal.release.verification import audit_of, plan_of, require_same_file
 from shoal.tables import schema
 from shoal.tables.apart import apart_in
 from shoal.tables.frames import to_arrow
-
-if TYPE_CHECKING:
-    from shoal.release.front import Comparison
 
 # Fields of a plan that say nothing about the columns that are compared: they get their defaults.
 _NOT_COMPARED = ("sensitive_attributes", "identifiers", "models", "l", "t", "population", "k_map", "presence")
@@ -113,70 +110,8 @@ def _finite(number: float) -> float | None:
     return float(number) if np.isfinite(number) else None
 
 
-def compare_releases(
-    original: Any,
-    releases: Sequence[Any],
-    quasi_identifiers: Sequence[str] | None = None,
-    k: int | None = None,
-    *,
-    key: str | None = None,
-    risk: str = "linkage",
-    utility: str = "loss",
-    **fields: Any,
-) -> Comparison[Compared]:
-    """Compare finished releases of one table: the k that holds, and what was lost by attribute.
-
-    Parameters
-    ----------
-    original : path, Source or data frame
-        The table that the releases were made from.
-    releases : paths, Sources, data frames or Releases
-        Certificates are read if they stand beside files, as OUT.manifest.json.
-    quasi_identifiers : names or None
-        None: those of the certificates, or else all columns that the original and all releases have.
-    k : int or None
-        The k that was wanted, for the average group size; None: that of the certificate, or the one that holds.
-    key : name or None
-        A column of the original and of all releases with a different value in each row, by which rows are matched.
-        None: rows are matched by their order.
-    risk, utility : str
-        The figures of the map, both of which are better when lower; they are measured when it is asked for.
-    **fields
-        Roles and types of columns, as in :class:`shoal.Plan`: those that the releases were made with.
-
-    Returns
-    -------
-    Comparison
-        A sequence of Compared in the order of `releases`, with the ``front`` of those that no other beats in risk and
-        loss, and ``map(path)``, a page that shows it.
-
-    Raises
-    ------
-    DataError, OptionError
-        If rows cannot be matched: their numbers differ or they were shuffled, and there is no key.
-
-    Examples
-    --------
-    >>> import pyarrow as pa, shoal
-    >>> people = pa.table({"age": [20, 22, 40, 44], "sex": ["f", "f", "m", "m"]})
-    >>> coarse = pa.table({"age": ["20-22", "20-22", "40-44", "40-44"], "sex": ["f", "f", "m", "m"]})
-    >>> (found,) = shoal.compare_releases(people, [coarse])
-    >>> found.k, round(found.loss, 4), found.by_attribute["sex"]
-    (2, 0.0111, 0.0)
-    """
-    source = source_of(original, "the original")
-    named: dict[str, Any] = {} if quasi_identifiers is None else {"quasi_identifiers": list(quasi_identifiers)}
-    published = [published_of(one, at) for at, one in enumerate(_listed(releases), 1)]
-    if k is not None:
-        named["k"] = k
-    plan = Plan.of(**named, **fields)
-    from shoal.release.tuning.mapping import comparison_of_releases
-
-    found = compare_finished(source, published, plan, key=key, k=k)
-    return comparison_of_releases(source, published, found, plan, key=key, risk=risk, utility=utility)
-
-
-def _listed(releases: Any) -> list[Any]:
+def listed(releases: Any) -> list[Any]:
+    """Return releases as a list; one alone is a list too, and none are refused."""
     listed = list(releases) if isinstance(releases, list | tuple) else [releases]
     if not listed:
         raise OptionError("At least one release must be given to compare. Got none.")
@@ -222,7 +157,7 @@ def beside(path: str, format: str | None = None) -> Certificate | None:
 def compare_finished(
     original: Source, releases: Sequence[Published], plan: Plan, *, key: str | None = None, k: int | None = None
 ) -> list[Compared]:
-    """Compare releases that were read; see :func:`compare_releases`.
+    """Compare releases that were read; see :func:`shoal.compare_releases`.
 
     Parameters
     ----------

@@ -7,8 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shoal.plan import Plan
 from shoal.release.assessments.tables import Roles
-from shoal.release.finished import Compared, Published, source_of
+from shoal.release.finished import Compared, Published, compare_finished, listed, published_of, source_of
 from shoal.release.front import Comparison
 from shoal.release.run import table_of
 from shoal.release.tuning.measuring import Measuring, known_of_compared
@@ -17,9 +18,69 @@ from shoal.release.tuning.yardsticks import Yardstick
 
 if TYPE_CHECKING:
     from shoal.io import Source
-    from shoal.plan import Plan
     from shoal.release.comparison import Trial
     from shoal.release.suppression import Formed
+
+
+def compare_releases(
+    original: Any,
+    releases: Sequence[Any],
+    quasi_identifiers: Sequence[str] | None = None,
+    k: int | None = None,
+    *,
+    key: str | None = None,
+    risk: str = "linkage",
+    utility: str = "loss",
+    **fields: Any,
+) -> Comparison[Compared]:
+    """Compare finished releases of one table: the k that holds, and what was lost by attribute.
+
+    Parameters
+    ----------
+    original : path, Source or data frame
+        The table that the releases were made from.
+    releases : paths, Sources, data frames or Releases
+        Certificates are read if they stand beside files, as OUT.manifest.json.
+    quasi_identifiers : names or None
+        None: those of the certificates, or else all columns that the original and all releases have.
+    k : int or None
+        The k that was wanted, for the average group size; None: that of the certificate, or the one that holds.
+    key : name or None
+        A column of the original and of all releases with a different value in each row, by which rows are matched.
+        None: rows are matched by their order.
+    risk, utility : str
+        The figures of the map, both of which are better when lower; they are measured when it is asked for.
+    **fields
+        Roles and types of columns, as in :class:`shoal.Plan`: those that the releases were made with.
+
+    Returns
+    -------
+    Comparison
+        A sequence of Compared in the order of `releases`, with the ``front`` of those that no other beats in risk and
+        loss, and ``map(path)``, a page that shows it.
+
+    Raises
+    ------
+    DataError, OptionError
+        If rows cannot be matched: their numbers differ or they were shuffled, and there is no key.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, shoal
+    >>> people = pa.table({"age": [20, 22, 40, 44], "sex": ["f", "f", "m", "m"]})
+    >>> coarse = pa.table({"age": ["20-22", "20-22", "40-44", "40-44"], "sex": ["f", "f", "m", "m"]})
+    >>> (found,) = shoal.compare_releases(people, [coarse])
+    >>> found.k, round(found.loss, 4), found.by_attribute["sex"]
+    (2, 0.0111, 0.0)
+    """
+    source = source_of(original, "the original")
+    named: dict[str, Any] = {} if quasi_identifiers is None else {"quasi_identifiers": list(quasi_identifiers)}
+    published = [published_of(one, at) for at, one in enumerate(listed(releases), 1)]
+    if k is not None:
+        named["k"] = k
+    plan = Plan.of(**named, **fields)
+    found = compare_finished(source, published, plan, key=key, k=k)
+    return comparison_of_releases(source, published, found, plan, key=key, risk=risk, utility=utility)
 
 
 def comparison_of_releases(
