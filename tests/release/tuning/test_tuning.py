@@ -132,6 +132,21 @@ def test_impossible_wants_name_the_nearest_plan():
         shoal.tune(table, "linkage <= 0.5", k=500, method="mdav", sensitive_attributes=["ill"])
 
 
+def test_links_to_ranges_count_with_what_is_proven():
+    """Age and pay are ranges: links by the towns alone would be rare, and say nothing."""
+    given = {"k": [2, 4, 5, 8], "method": "mdav", "sensitive_attributes": ["ill"], "release": "local-recoding"}
+    found = shoal.tune(people(2), "linkage <= 0.2", **given)
+    assert (found.plan.k, found.figures["linkage"]) == (5, 0.2)
+
+
+def test_plans_that_are_refused_are_told():
+    table = people(2).append_column("area", pa.array(["n"] * 56 + ["s"] * 4))
+    given = {"method": "mdav", "sensitive_attributes": ["ill"], "stratum": ["area"], "k": [2, 3, 6, 9]}
+    found = shoal.tune(table, "linkage <= 0.12", **given)
+    assert (found.met, found.nearest.k) == (False, 3)
+    assert any(note.startswith("k = 6 was refused") for note in found.notes)
+
+
 def test_rows_that_are_left_out_or_shuffled_do_not_stop_it():
     table = people(3)
     given = {"method": "mdav", "sensitive_attributes": ["ill"], "k": [3, 5, 8]}

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from shoal.release.finished import Compared
     from shoal.release.release import Release
 
+# Questions that compare published values with each other only.
+BY_KEYS = ("special_uniques", "learnt:")
+
 
 class Measuring:
     """Measures figures of a release against its original.
@@ -62,6 +65,11 @@ class Measuring:
         return self._tables_of()
 
     @cached_property
+    def _whole(self) -> bool:
+        """Return whether all quasi-identifiers can be compared; links by the others alone would seem too rare."""
+        return set(self._tables.known) == set(self._tables.roles.quasi_identifiers)
+
+    @cached_property
     def _utilities(self) -> dict[str, Question]:
         try:
             return {one.name: one for one in utilities(self._tables, SAMPLE, 0).questions}
@@ -83,6 +91,8 @@ class Measuring:
     def _figure(self, one: Yardstick) -> float | None:
         if one.source in ("release", "model"):
             value = self._known.get(one.name)
+        elif not self._whole and one.question not in BY_KEYS:
+            return None
         elif one.question.endswith(":"):
             answers = [q[one.figure] for name, q in self._asked.items() if name.startswith(one.question)]
             value = max(answers, default=None)

@@ -256,7 +256,7 @@ def tuned(
     if release is not None:
         for words in release.warnings:
             warnings.warn(words, DisclosureWarning, stacklevel=4)
-    notes = [*outcome.notes, *_grounds(lines, best, cost, least, thorough)]
+    notes = [*outcome.notes, *_refused(outcome.trials), *_grounds(lines, best, cost, least, thorough)]
     return Tuning(
         want=tuple(map(str, wants)),
         minimise=cost.name,
@@ -266,6 +266,14 @@ def tuned(
         release=release,
         evidence=tuple(outcome.trials),
         notes=tuple(notes),
+    )
+
+
+def _refused(trials: Sequence[Trial]) -> list[str]:
+    """Return why plans were refused, where some were: that of the smallest k."""
+    first = min((trial for trial in trials if trial.error), key=lambda trial: trial.plan.k, default=None)
+    return (
+        [] if first is None else [f"k = {first.plan.k} was refused: {first.error.partition(' Hint: ')[0].rstrip('.')}"]
     )
 
 
