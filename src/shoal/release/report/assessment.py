@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from math import isfinite
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
 import shoal
 from shoal.release.report import drawings
 from shoal.release.report.render import environment
+from shoal.release.report.standing import Bar
 
 if TYPE_CHECKING:
     from shoal.measure import Subgroups
@@ -18,15 +19,6 @@ if TYPE_CHECKING:
 
 # With more columns, a picture of all pairs cannot be read.
 MOST_IN_MAP = 30
-
-
-class Bar(NamedTuple):
-    """A line of a picture: words, a number, the length of a bar as a share, and its colour."""
-
-    words: str
-    number: str
-    length: float
-    compare: bool = False
 
 
 def render_assessment(assessment: Assessment) -> str:
