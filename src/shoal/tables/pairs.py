@@ -110,11 +110,7 @@ class Pair:
         theirs = columns(release, chosen(release, names, "columns", f"{caller} (release)"), caller)
         size = len(ours[names[0]])
         rows = _matched(original, release, size, len(theirs[names[0]]), settings.by, caller)
-        for name in (*settings.types, *settings.hierarchies):
-            if name not in names:
-                raise OptionError(f"The types and hierarchies of {caller} must be of its columns. Got {name!r}.")
-        made = [_attribute(name, ours[name], theirs[name], rows, settings) for name in names]
-        return cls(tuple(made), size, rows)
+        return cls(side_by_side((ours, theirs), caller, settings, rows), size, rows)
 
 
 @dataclass(frozen=True)
@@ -133,6 +129,28 @@ class Settings:
     by: str | None = None
     types: Mapping[str, str] = field(default_factory=dict)
     hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
+
+
+def side_by_side(
+    tables: Sequence[Mapping[str, Any]], caller: str, settings: Settings, rows: Array | None = None
+) -> tuple[Attribute, ...]:
+    """Return columns of several tables, one below the other, read as one kind and in one scale.
+
+    Parameters
+    ----------
+    tables : sequence of {name: pyarrow.ChunkedArray}
+        Columns of the same names. Those of the first table say of which kind they are.
+    caller : str
+        For messages.
+    settings : Settings
+        Kinds and hierarchies.
+    rows : int64[n], optional
+        The rows of the first table to take. By default all, in their order.
+    """
+    for name in (*settings.types, *settings.hierarchies):
+        if name not in tables[0]:
+            raise OptionError(f"The types and hierarchies of {caller} must be of its columns. Got {name!r}.")
+    return tuple(_attribute(name, [table[name] for table in tables], rows, settings) for name in tables[0])
 
 
 def _shared_names(original: Any, release: Any, caller: str, by: str | None) -> list[str]:
@@ -178,10 +196,11 @@ def _matched(original: Any, release: Any, ours: int, theirs: int, by: str | None
     return rows
 
 
-def _attribute(name: str, ours: Any, theirs: Any, rows: Array, settings: Settings) -> Attribute:
-    """Return a column of both tables, read as one kind."""
+def _attribute(name: str, parts: Sequence[Any], rows: Array | None, settings: Settings) -> Attribute:
+    """Return a column of all tables, read as one kind."""
     import pyarrow as pa
 
+    ours, *others = parts
     hierarchy = settings.hierarchies.get(name)
     kind = settings.types.get(name)
     levels: tuple[Any, ...] = ()
@@ -194,8 +213,10 @@ def _attribute(name: str, ours: Any, theirs: Any, rows: Array, settings: Setting
     if kind == "ordinal" and pa.types.is_dictionary(ours.type):
         levels = tuple(ours.chunk(0).dictionary.to_pylist())
     # A record that was not released counts for nothing.
-    ours = ours if len(rows) == len(ours) and bool((rows == np.arange(len(rows))).all()) else ours.take(pa.array(rows))
-    both = together(ours, theirs, name)
-    values = _columns.decode(both, kind, levels=levels, name=name)[0]
+    if rows is not None and not (len(rows) == len(ours) and bool((rows == np.arange(len(rows))).all())):
+        ours = ours.take(pa.array(rows))
+    for other in others:
+        ours = together(ours, other, name)
+    values = _columns.decode(ours, kind, levels=levels, name=name)[0]
     points = embed(values, kind=kind, hierarchy=hierarchy, name=f"the column {name!r}")
     return Attribute(name, kind, values, points)
