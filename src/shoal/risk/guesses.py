@@ -10,7 +10,6 @@ import numpy as np
 
 from shoal.arrays import Array
 from shoal.errors import DataError
-from shoal.measure.pairs import Compared
 from shoal.partitioning import door
 from shoal.risk.distance import drawn_rows
 from shoal.risk.nearest import Nearest, nearest_groups
@@ -121,7 +120,7 @@ def inference(
     n = len(pair.rows)
     drawn = drawn_rows(n, sample, random_state, caller)
     rows = np.arange(n) if drawn is None else drawn
-    values = Compared(pair, np.ones(n), weighted=False).categories(bins)
+    values = [one.categories(bins) for one in pair.attributes]
     at = {one.name: place for place, one in enumerate(pair.attributes)}
     made = []
     for name in secrets:

@@ -10,7 +10,6 @@ import numpy as np
 
 from shoal.arrays import Array
 from shoal.errors import DataError, OptionError, TooLargeError
-from shoal.measure.pairs import Compared
 from shoal.partitioning import door
 from shoal.risk.pairs import Attribute, Pair, Settings, groups_of
 from shoal.risk.shares import Interval, mean_interval
@@ -151,7 +150,7 @@ def model_gain(
     part = (rng.permutation(count) % folds)[own]
     features = np.column_stack([column for place in which for column in _features(pair.attributes[place])])
     before, after = features[:n][rows], features[n:][rows]
-    values = Compared(pair, np.ones(n), weighted=False).categories(bins)
+    values = [one.categories(bins) for one in pair.attributes]
     made = []
     for name in secrets:
         truth, published = values[at[name]][0], values[at[name]][1]

@@ -14,6 +14,7 @@ from shoal.tables import columns as _columns
 from shoal.tables.embedding import embed, stack
 from shoal.tables.hierarchy import Hierarchy
 from shoal.tables.inputs import chosen, codes_of, columns, together
+from shoal.tables.occurring import FEW
 from shoal.tables.values import Codes, Numbers, Values
 
 # Kinds of attributes that count as numbers.
@@ -50,6 +51,29 @@ class Attribute:
         if isinstance(self.values, Codes):
             return np.where(self.values.missing, np.nan, self.values.codes.astype(np.float64))
         raise DataError(f"The column {self.name!r} must hold numbers. It holds places.")
+
+    def categories(self, bins: int) -> tuple[Array, Array, int]:
+        """Return the categories of original and release, int64[n] each, and how many there are.
+
+        Category 0 is a missing value. Numbers with more than 24 different values are cut into intervals between
+        quantiles of the original.
+        """
+        n = len(self.points) // 2
+        if not self.numeric:
+            codes = self.values.codes  # type: ignore[union-attr]
+            return codes[:n] + 1, codes[n:] + 1, int(codes.max(initial=-1)) + 2
+        both = self.numbers()
+        present = ~np.isnan(both)
+        kinds = np.unique(both[present])
+        if len(kinds) > FEW:
+            before = both[:n][present[:n]]
+            # A column that is missing in the whole original has no quantiles.
+            edges = np.unique(np.quantile(before, np.arange(1, bins) / bins)) if len(before) else np.empty(0)
+            codes, count = np.searchsorted(edges, both, "right"), len(edges) + 1
+        else:
+            codes, count = np.searchsorted(kinds, both), len(kinds)
+        codes = np.where(present, codes + 1, 0)
+        return codes[:n], codes[n:], count + 1
 
 
 @dataclass(frozen=True, repr=False)
