@@ -114,30 +114,31 @@ def test_predicates_and_their_matches_are_those_of_loops():
     columns = [isolation._Column.of(one, slice(n)) for one in pair.attributes]
     rows = list(zip(*(column.values for column in columns), strict=True))
     some = set()
-    for row in range(n):
-        for weight in (0.002, 0.05, 0.5):
-            limits, share = isolation.predicate(columns, row, weight)
-            count = isolation._matching(columns, limits)
-            assert count == matches(rows, limits) >= 1
-            # Numbers take up what the other conditions leave of the weight; open ends add to it.
-            fixed = np.prod(
-                [c.share_at(v) for c, v in zip(columns, rows[row], strict=True) if v != v or c.numeric is False]
-            )
-            assert share <= fixed
-            some.add(count)
+    for weight in (0.002, 0.05, 0.5):
+        for used in ([True, True, True], [True, False, True], [False, True, False]):
+            mask = np.tile(used, (n, 1))
+            low, high, share = isolation.predicates(columns, np.arange(n), mask, weight)
+            counts = isolation.matching(columns, low, high, mask)
+            which = np.flatnonzero(used)
+            for row in range(n):
+                limits = [(low[row, j], high[row, j]) for j in which]
+                assert counts[row] == matches([[one[j] for j in which] for one in rows], limits) >= 1
+                # Numbers take up what the other conditions leave of the weight.
+                fixed = [j for j in which if rows[row][j] != rows[row][j] or not columns[j].numeric]
+                assert share[row] <= np.prod([columns[j].shares_at(np.array([rows[row][j]])) for j in fixed]) + 1e-12
+            some |= set(counts.tolist())
     assert len(some) > 5
 
 
 def test_ranges_hold_the_share_that_was_asked_for():
     x = np.random.default_rng(0).normal(size=20_000)
     column = isolation._Column.of(Pair.of(frame(x[:, None]), frame(x[:, None]), None, "x").attributes[0], slice(20_000))
-    for value in (-1.0, 0.0, 0.7):
-        low, high, share = column.around(value, 0.03)
+    lows, highs, shares = column.around(np.array([-1.0, 0.0, 0.7, x.max()]), np.full(4, 0.03))
+    for low, high, share in zip(lows[:3], highs[:3], shares[:3], strict=True):
         assert share == pytest.approx(0.03)
         assert ((x >= low) & (x <= high)).mean() == pytest.approx(0.03, abs=1e-3)
-    low, high, share = column.around(x.max(), 0.03)
-    assert high == np.inf
-    assert (x >= low).mean() == pytest.approx(share, abs=1e-4) == pytest.approx(0.015, abs=1e-3)
+    assert highs[3] == np.inf
+    assert (x >= lows[3]).mean() == pytest.approx(shares[3], abs=1e-4) == pytest.approx(0.015, abs=1e-3)
 
 
 def test_a_release_of_other_people_singles_nobody_out():
@@ -149,8 +150,9 @@ def test_a_release_of_other_people_singles_nobody_out():
     )
     found = shoal.risk.singling_out(people, other, attacks=2000, types={"town": "nominal"}, known=4)
     for one in (found.univariate, found.multivariate):
-        assert one.interval[0] <= one.baseline <= one.interval[1]
-        assert one.baseline <= np.exp(-1)
+        # Not quite as good: how far apart published values are is known from these alone.
+        assert one.share == pytest.approx(one.baseline, rel=0.25)
+        assert one.share < one.untouched / 4
     assert found.multivariate.baseline == pytest.approx(0.09, abs=0.02)
 
 

@@ -211,7 +211,8 @@ def robust_disclosure(
     Columns are standardised, the original and the release each by itself. The interval around an original value is
     0.05 `width` times the robust distance of its record from the centre. Distances are from the minimum covariance
     determinant, of at most 5000 records. If that is singular, which is the rule for columns that add up or are mostly
-    constant, the ordinary covariance takes its place, and the result says so. Records with missing values are left out.
+    constant, the ordinary covariance takes its place, and the result says so. Records with missing values are left out,
+    and so are columns without any value.
     sdcMicro takes another estimate of the same covariance (R's `covMcd`, with corrections for small samples), which is
     a third larger on Tarragona, and its figures are lower; it stops with an error where the covariance is singular.
 
@@ -230,8 +231,11 @@ def robust_disclosure(
     width = fraction_of(width, "width", caller, most=100.0)
     isolation = fraction_of(isolation, "isolation", caller, most=100.0)
     _, X, Y = Pair.of(original, release, columns, caller, Settings(by)).numeric(caller)
+    # A column without any value on one side leaves no record complete.
+    filled = ~(np.isnan(X).all(axis=0) | np.isnan(Y).all(axis=0))
+    X, Y = X[:, filled], Y[:, filled]
     complete = ~(np.isnan(X).any(axis=1) | np.isnan(Y).any(axis=1))
-    if complete.sum() < 3:
+    if complete.sum() < 3 or not filled.any():
         raise DataError(f"The tables of {caller} must have 3 records without missing values. Got {complete.sum()}.")
     A, B = _standardized(X[complete]), _standardized(Y[complete])
     distances, covariance = _distances(A)

@@ -137,34 +137,26 @@ class _Column(NamedTuple):
         below = (np.cumsum(times) - times / 2) / len(values)
         return cls(values, order, values[order], one.numeric, kinds, below, float(times.sum()) / len(values))
 
-    def share_at(self, value: float) -> float:
-        """Return the share of values that equal one, NaN for those that are missing."""
-        if np.isnan(value):
-            return 1.0 - self.present
-        low, high = np.searchsorted(self.ordered, value), np.searchsorted(self.ordered, value, "right")
-        return float(high - low) / len(self.values)
+    def shares_at(self, values: Array) -> Array:
+        """Return the share of values that equal each of some, NaN standing for those that are missing."""
+        found = np.searchsorted(self.ordered, values, "right") - np.searchsorted(self.ordered, values)
+        return np.where(np.isnan(values), 1.0 - self.present, found / len(self.values))
 
-    def around(self, value: float, share: float) -> tuple[float, float, float]:
-        """Return a range around a number that holds a share of all values, open at the ends, and the share it has."""
-        at = float(np.interp(value, self.kinds, self.below))
-        low, high = at - share / 2, at + share / 2
-        bottom, top = -np.inf, np.inf
-        if low <= self.below[0]:
-            low = 0.0
-        else:
-            bottom = float(np.interp(low, self.below, self.kinds))
-        if high >= self.below[-1]:
-            high = self.present
-        else:
-            top = float(np.interp(high, self.below, self.kinds))
-        return bottom, top, high - low
+    def around(self, values: Array, shares: Array) -> tuple[Array, Array, Array]:
+        """Return ranges around numbers that hold a share of all values, open at the ends, and the shares they have."""
+        at = np.interp(values, self.kinds, self.below)
+        low, high = at - shares / 2, at + shares / 2
+        open_below, open_above = low <= self.below[0], high >= self.below[-1]
+        bottom = np.where(open_below, -np.inf, np.interp(low, self.below, self.kinds))
+        top = np.where(open_above, np.inf, np.interp(high, self.below, self.kinds))
+        return bottom, top, np.where(open_above, self.present, high) - np.where(open_below, 0.0, low)
 
-    def within(self, low: float, high: float) -> tuple[int, int]:
+    def within(self, low: Array, high: Array) -> tuple[Array, Array]:
         """Return between which places of the order values lie from `low` to `high`; NaN asks for missing ones."""
-        if np.isnan(low):
-            return int(np.searchsorted(self.ordered, np.nan)), len(self.ordered)
-        end = np.searchsorted(self.ordered, np.nan) if high == np.inf else np.searchsorted(self.ordered, high, "right")
-        return int(np.searchsorted(self.ordered, low)), int(end)
+        gaps = np.searchsorted(self.ordered, np.nan)
+        start = np.where(np.isnan(low), gaps, np.searchsorted(self.ordered, low))
+        end = np.minimum(np.searchsorted(self.ordered, high, "right"), gaps)
+        return start, np.where(np.isnan(low), len(self.ordered), end)
 
 
 def _tried(
@@ -172,44 +164,59 @@ def _tried(
 ) -> tuple[int, float]:
     """Return how many predicates on `count` attributes single out a record, and the share of blind ones that do."""
     n = len(original[0].values)
-    found, blind = 0, 0.0
-    for _ in range(attacks):
-        row = int(rng.integers(n))
-        which = [int(at) for at in rng.choice(len(release), count, replace=False)]
-        ranges, share = predicate([release[at] for at in which], row, weight)
-        matches = _matching([original[at] for at in which], ranges)
-        found += matches == 1
-        blind += n * share * (1.0 - share) ** (n - 1)
-    return found, blind / attacks
+    rows = rng.integers(n, size=attacks)
+    used = rng.random((attacks, len(release))).argsort(axis=1).argsort(axis=1) < count
+    low, high, share = predicates(release, rows, used, weight)
+    found = int((matching(original, low, high, used) == 1).sum())
+    return found, float((n * share * (1.0 - share) ** (n - 1)).mean())
 
 
-def predicate(columns: list[_Column], row: int, weight: float) -> tuple[list[tuple[float, float]], float]:
-    """Return the ranges that a published row asks for, (NaN, NaN) for a missing value, and the weight of them all."""
-    values = [float(column.values[row]) for column in columns]
-    free = [column.numeric and not np.isnan(value) for column, value in zip(columns, values, strict=True)]
-    share = 1.0
-    for column, value, ranged in zip(columns, values, free, strict=True):
-        if not ranged:
-            share *= column.share_at(value)
-    each = min(1.0, weight / share) ** (1.0 / max(1, sum(free)))
-    ranges = []
-    for column, value, ranged in zip(columns, values, free, strict=True):
-        if ranged:
-            low, high, held = column.around(value, each * column.present)
-            share *= held
-            ranges.append((low, high))
-        else:
-            ranges.append((value, value))
-    return ranges, min(1.0, share)
+def predicates(columns: list[_Column], rows: Array, used: Array, weight: float) -> tuple[Array, Array, Array]:
+    """Return the ranges that published rows ask for, NaN for a missing value, and the weight of each predicate.
+
+    Parameters
+    ----------
+    columns : list of _Column
+    rows : int64[a]
+    used : bool[a, d]
+        The columns of each predicate.
+    weight : float
+        That predicates are to have.
+
+    Returns
+    -------
+    float64[a, d], float64[a, d], float64[a]
+    """
+    values = np.column_stack([column.values[rows] for column in columns])
+    low, high, share = values.copy(), values.copy(), np.ones(len(rows))
+    free = used & np.array([column.numeric for column in columns]) & ~np.isnan(values)
+    for j, column in enumerate(columns):
+        fixed = used[:, j] & ~free[:, j]
+        share[fixed] *= column.shares_at(values[fixed, j])
+    each = np.minimum(1.0, weight / share) ** (1.0 / np.maximum(1, free.sum(axis=1)))
+    for j, column in enumerate(columns):
+        here = free[:, j]
+        if here.any():
+            low[here, j], high[here, j], held = column.around(values[here, j], each[here] * column.present)
+            share[here] *= held
+    return low, high, np.minimum(1.0, share)
 
 
-def _matching(columns: list[_Column], ranges: list[tuple[float, float]]) -> int:
-    """Return how many records lie in all ranges: those of the condition that fewest satisfy are looked at."""
-    places = [column.within(*limits) for column, limits in zip(columns, ranges, strict=True)]
-    first = min(range(len(places)), key=lambda at: places[at][1] - places[at][0])
-    rows = columns[first].order[slice(*places[first])]
-    for at, (column, (low, high)) in enumerate(zip(columns, ranges, strict=True)):
-        if at != first and len(rows):
-            values = column.values[rows]
-            rows = rows[np.isnan(values) if np.isnan(low) else (values >= low) & (values <= high)]
-    return len(rows)
+def matching(columns: list[_Column], low: Array, high: Array, used: Array) -> Array:
+    """Return int64[a]: how many records lie in all ranges of each predicate.
+
+    Of the conditions, that which fewest records satisfy is looked up, and the others are tried on these.
+    """
+    places = [column.within(low[:, j], high[:, j]) for j, column in enumerate(columns)]
+    starts, ends = (np.column_stack([place[side] for place in places]) for side in (0, 1))
+    first = np.where(used, ends - starts, len(columns[0].values) + 1).argmin(axis=1)
+    counts = np.empty(len(low), np.int64)
+    for at, j in enumerate(first):
+        rows = columns[j].order[starts[at, j] : ends[at, j]]
+        for other in np.flatnonzero(used[at]):
+            if other != j and len(rows):
+                values, bottom = columns[other].values[rows], low[at, other]
+                inside = np.isnan(values) if np.isnan(bottom) else (values >= bottom) & (values <= high[at, other])
+                rows = rows[inside]
+        counts[at] = len(rows)
+    return counts

@@ -77,6 +77,14 @@ def number_of(figure: Figure) -> str:
     return drawings.signed(f"{figure.value:.3g}" if abs(figure.value) >= 1e-9 else "0")
 
 
+def interval_of(figure: Figure) -> str:
+    """Return the confidence interval of a figure as it is shown, "" if it has none."""
+    if figure.interval is None or not all(map(isfinite, figure.interval)):
+        return ""
+    low, high = (number_of(figure._replace(value=end)) for end in figure.interval)
+    return f"{low} to {high}"
+
+
 def _percent(share: float) -> str:
     digits = ".3g" if share < 0.9995 else ".4g"
     return f"{100 * share:{digits}}\N{NO-BREAK SPACE}%" if abs(share) >= 1e-9 else "0\N{NO-BREAK SPACE}%"
@@ -105,7 +113,7 @@ def _columns(assessment: Assessment) -> list[tuple[str, str, list[Bar]]]:
 def _map(assessment: Assessment) -> Markup | None:
     """Return the picture of how relations changed."""
     found = assessment.associations
-    if not 1 < len(found.names) <= MOST_IN_MAP:
+    if found is None or not 1 < len(found.names) <= MOST_IN_MAP:
         return None
     change = [[round(float(value), 2) for value in row] for row in found.after - found.before]
     return drawings.heat_map(found.names, change, "Change of relations between columns")
