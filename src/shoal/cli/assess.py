@@ -153,6 +153,8 @@ def _check(page: str, force: bool, inputs: list[str]) -> None:
 
 
 def _show(found: Assessment) -> None:
+    from shoal.release.assessments.asking import NOT_ASKED
+
     shell = current()
     rows: list[tuple[str, Any]] = [
         ("release", Text(shown(found.name), style="bold")),
@@ -167,9 +169,12 @@ def _show(found: Assessment) -> None:
         shell.show("", Text(shown(f"Who pays for the anonymity, by {one.name}"), style="bold"), _paying(one))
     for note in found.notes:
         shell.note(f"{note[0].upper()}{note[1:]}.")
-    if found.left_out:
-        parts = [f"{name} ({why.removeprefix('there is ').removeprefix('there are ')})" for name, why in found.left_out]
-        shell.note(f"Left out: {', '.join(parts)}. See --ask.")
+    lacking = [f"{name} ({why})" for name, why in found.left_out if why != NOT_ASKED]
+    if lacking:
+        shell.note(f"Left out: {', '.join(lacking)}.")
+    slow = [name for name, why in found.left_out if why == NOT_ASKED and name in SLOW]
+    if slow:
+        shell.note(f"Slow questions that were not asked: {', '.join(slow)} (--ask all).")
 
 
 def _table(found: Assessment, kind: str) -> Table:

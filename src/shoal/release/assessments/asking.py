@@ -31,9 +31,10 @@ RISKS: dict[str, Callable[[Case], Question]] = {
 BY_ATTRIBUTE: dict[str, Callable[[Case, str], Question]] = {"learnt": risks.learnt, "model": attacks.modelled}
 # Questions that some tables do not allow, which shows only when they are asked.
 MAY_FAIL = {
-    "robust_intervals": "there are fewer than 3 records without missing numbers",
-    "model": "there are fewer than 5 groups",
+    "robust_intervals": "fewer than 3 records without missing numbers",
+    "model": "fewer than 5 groups",
 }
+NOT_ASKED = "not asked for"
 HINTS = {
     "population_uniques": "say how many people there are (population_size, --population-size), or name the weights.",
     "membership": "give records that were set aside before the release was made (held_out, --held-out).",
@@ -48,7 +49,7 @@ def settled(case: Case, asked: Asked) -> tuple[frozenset[str], list[tuple[str, s
     left_out = []
     for topic in TOPICS:
         if topic.name not in asked.names:
-            left_out.append((topic.name, "it was not asked for"))
+            left_out.append((topic.name, NOT_ASKED))
             continue
         lacking = lacks(case, topic.name)
         if not lacking:
@@ -57,9 +58,9 @@ def settled(case: Case, asked: Asked) -> tuple[frozenset[str], list[tuple[str, s
             needs = topic.needs or "quasi-identifiers of one kind in both tables"
             raise OptionError(
                 f"The question {topic.name!r} can be asked only with {needs}. Got {lacking}.",
-                HINTS.get(topic.name, f"leave it out, or ask it in Python: {topic.words}."),
+                HINTS.get(topic.name, "leave it out, or name other columns (quasi_identifiers, --qi)."),
             )
-        left_out.append((topic.name, f"there {'are' if lacking.endswith('s') else 'is'} {lacking}"))
+        left_out.append((topic.name, lacking))
     return asked.names - {name for name, _ in left_out}, left_out
 
 
@@ -71,7 +72,7 @@ def lacks(case: Case, name: str) -> str:
     if name in ("special_uniques", "probabilistic_linkage") and keys > MOST_FOR_SETS:
         return f"{keys} quasi-identifiers"
     if name == "population_uniques" and case.people is None:
-        return "no size of the population and no weights"
+        return "neither the size of the population nor weights"
     if name in ("membership", "prediction") and case.held_out is None:
         return "no held-out records"
     if name in ("learnt", "model", "prediction") and not (tables.roles.sensitive if name == "learnt" else case.secrets):
@@ -80,7 +81,7 @@ def lacks(case: Case, name: str) -> str:
         return "no two columns"
     linking = ("linkage", "partial_linkage", "probabilistic_linkage", "linkability", "singling_out", "inference")
     if (name in linking or name in ("membership", "model", "prediction")) and known < least:
-        return "no quasi-identifiers that can be compared" if known == 0 else f"{known} of them"
+        return "no quasi-identifiers that can be compared" if known == 0 else f"{known} that can be compared"
     if name in ("intervals", "robust_intervals") and not set(tables.known) & set(tables.numeric):
         return "no quasi-identifiers with numbers"
     if name in ("distance", "moments", "quantiles", "regressions") and not tables.numeric:

@@ -79,7 +79,7 @@ class Assessment:
                 return question
         known = ", ".join(question.name for question in self.questions)
         why = dict(self.left_out).get(name)
-        reason = "" if why is None else f", which was left out: {why}"
+        reason = "" if why is None else f", which was left out ({why})"
         raise OptionError(
             f"An assessment must have the question that is looked for. Got {name!r}{reason}.", f"it has {known}."
         )
@@ -186,8 +186,8 @@ def assess(
         Columns of the original: who pays for the anonymity, by their values with many records.
     ask : names or None
         The questions, of :data:`shoal.release.assessments.catalogue.TOPICS`; "default" and "all" stand for several.
-        None: "default", which is all but "probabilistic_linkage" and "model", which take longer, and all that nothing
-        is known for. A question that is named and cannot be asked is refused.
+        None: "default", which is all but "model", which takes longer. What these tables do not allow is left out; a
+        question that is named and cannot be asked is refused.
     held_out : path, Source or data frame, optional
         Original records that were set aside *before* the release was made: who is in it, and models that learnt from
         it, are tried on them.

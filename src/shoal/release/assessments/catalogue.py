@@ -41,7 +41,7 @@ TOPICS = (
     ),
     Topic("linkage", True, "links by distance, all quasi-identifiers known"),
     Topic("partial_linkage", True, "links by distance, two of them known", "three quasi-identifiers"),
-    Topic("probabilistic_linkage", False, "links by weights of agreement"),
+    Topic("probabilistic_linkage", True, "links by weights of agreement", "at most 10 quasi-identifiers"),
     Topic("linkability", True, "two files joined through the release", "two quasi-identifiers"),
     Topic("intervals", True, "published numbers close to the original ones", "numbers"),
     Topic("robust_intervals", True, "outliers close to their published values", "numbers"),

@@ -182,7 +182,11 @@ def _counted(found: measure.CrossTabulations) -> Question:
 
 def _told_apart(both: Compared, sample: int, seed: int) -> Question:
     found = measure.propensity(both, None, sample=sample, random_state=seed)
-    drawn = f" Fitted on {found.records:,} records, drawn at random." if found.records < len(both.weights) else ""
+    drawn = (
+        f" Fitted on {found.records:,} records, drawn at random, and judged by others."
+        if found.interval is not None
+        else ""
+    )
     return Question(
         "propensity",
         "utility",
@@ -190,7 +194,7 @@ def _told_apart(both: Compared, sample: int, seed: int) -> Question:
         "The c-statistic is 0.5 if it cannot and 1 if it always can; the propensity-score mean squared error is 0 and "
         f"0.25. Compare it with that of two samples of one population.{drawn}",
         (
-            Figure("c_statistic", "c-statistic", found.c_statistic, share=False),
+            Figure("c_statistic", "c-statistic", found.c_statistic, share=False, interval=found.interval),
             Figure("cannot", "if it cannot", 0.5, share=False, compare=True),
             Figure("pmse", "mean squared error", found.pmse, share=False),
             Figure("expected", "of two samples", found.expected, share=False, compare=True),
@@ -245,7 +249,13 @@ def _predicted(case: Case) -> Iterator[Question]:
     for name in case.secrets:
         try:
             found = measure.prediction(
-                case.tables.original, case.tables.release, case.held_out, name, list(case.tables.known), by=ROW
+                case.tables.original,
+                case.tables.release,
+                case.held_out,
+                name,
+                list(case.tables.known),
+                by=ROW,
+                weight=case.tables.weights,
             )
         except DataError:
             continue  # a single value, or none that is known

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from markupsafe import Markup
 
 import shoal
+from shoal.release.assessments.asking import NOT_ASKED
 from shoal.release.report import drawings
 from shoal.release.report.render import environment
 
@@ -21,12 +22,18 @@ MOST_IN_MAP = 30
 
 
 class Bar(NamedTuple):
-    """A line of a picture: words, a number, the length of a bar as a share, and its colour."""
+    """A line of a picture: words, a number, the length of a bar as a share, its colour, and what is uncertain of it.
+
+    An interval has words, and the places where it begins and ends, as shares.
+    """
 
     words: str
     number: str
     length: float
     compare: bool = False
+    interval: str = ""
+    low: float = 0.0
+    high: float = 0.0
 
 
 def render_assessment(assessment: Assessment) -> str:
@@ -44,6 +51,7 @@ def render_assessment(assessment: Assessment) -> str:
             risk=asked["risk"],
             utility=asked["utility"],
             columns=_columns(assessment),
+            left_out=[(name, why) for name, why in assessment.left_out if why != NOT_ASKED],
             relations=_map(assessment),
             subgroups=[(one, _paying(one)) for one in assessment.subgroups],
         )
@@ -53,15 +61,12 @@ def render_assessment(assessment: Assessment) -> str:
 def _bars(figures: tuple[Figure, ...]) -> list[Bar]:
     """Return the bars of a question: shares of 1, other numbers as shares of the largest."""
     most = max((one.value for one in figures if not one.share and isfinite(one.value)), default=0.0)
-    return [
-        Bar(
-            one.words,
-            number_of(one),
-            _length(one.value, 1.0 if one.share else most),
-            one.compare,
-        )
-        for one in figures
-    ]
+    return [_bar(one, 1.0 if one.share else most) for one in figures]
+
+
+def _bar(one: Figure, whole: float) -> Bar:
+    low, high = (_length(end, whole) for end in one.interval) if one.interval is not None else (0.0, 0.0)
+    return Bar(one.words, number_of(one), _length(one.value, whole), one.compare, interval_of(one), low, high)
 
 
 def _length(value: float, whole: float) -> float:
