@@ -109,7 +109,8 @@ def test_names_that_would_steer_a_terminal_are_shown_as_texts(people, run):
 
 
 def test_questions_by_name(released, run):
-    said = run("assess", "people.csv", "release.csv", "--ask", "linkage")
+    said = run("assess", "people.csv", "release.csv", "--ask", "linkage", "--by", "sex,illness")
+    assert "Who pays for the anonymity, by illness" in said.stdout
     assert "records linked correctly" in said.stdout
     assert "What an analyst can still do" not in said.stdout
     assert "Slow questions" not in flat(run("assess", "people.csv", "release.csv", "--ask", "keys,model"))

@@ -15,7 +15,7 @@ from shoal.cli.shell import current, reports_errors, stoppable
 from shoal.cli.words import shown
 from shoal.options.option import Given, Option, switch
 from shoal.options.table import FILES, PLAN, READING, TALKING
-from shoal.options.values import NAMES, WHOLE
+from shoal.options.values import NAMES, WHOLE, names
 from shoal.release.assessments.catalogue import NAMES as TOPIC_NAMES
 from shoal.release.assessments.catalogue import TOPICS
 
@@ -122,8 +122,8 @@ def assess(given: Given) -> None:
             published,
             roles,
             key=given["key"],
-            subgroups=given["by"] or (),
-            ask=given["ask"] or None,
+            subgroups=names(given["by"]),
+            ask=names(given["ask"]) or None,
             held_out=held_out,
             population_size=given["population_size"],
             sample=sample,

@@ -9,7 +9,9 @@ import numpy as np
 
 from shoal.arrays import Array
 from shoal.errors import DataError
+from shoal.partitioning.plain import squares_to
 from shoal.partitioning.pool import Pool
+from shoal.risk.distance import FEW_PAIRS
 from shoal.risk.pairs import Pair, Settings, groups_of
 from shoal.tables.inputs import fraction_of
 
@@ -235,7 +237,9 @@ def robust_disclosure(
     filled = ~(np.isnan(X).all(axis=0) | np.isnan(Y).all(axis=0))
     X, Y = X[:, filled], Y[:, filled]
     complete = ~(np.isnan(X).any(axis=1) | np.isnan(Y).any(axis=1))
-    if complete.sum() < 3 or not filled.any():
+    if not filled.any():
+        complete[:] = False
+    if complete.sum() < 3:
         raise DataError(f"The tables of {caller} must have 3 records without missing values. Got {complete.sum()}.")
     A, B = _standardized(X[complete]), _standardized(Y[complete])
     distances, covariance = _distances(A)
@@ -300,6 +304,18 @@ def _isolated(Y: Array, rows: Array, isolation: float) -> Array:
     asked = np.flatnonzero(alone)
     if len(asked) and len(groups.sizes) > 1:
         own = groups.of[asked]
-        squares = Pool(groups.points).nearest_each(np.ascontiguousarray(Y[asked]), 1, own)[1][:, 0]
-        alone[asked] = np.sqrt(squares) > isolation
+        alone[asked] = np.sqrt(_to_others(np.ascontiguousarray(Y[asked]), groups.points, own)) > isolation
     return np.asarray(alone)
+
+
+def _to_others(rows: Array, points: Array, own: Array) -> Array:
+    """Return the squared distance of each row to the nearest point but its own."""
+    if len(rows) * len(points) > FEW_PAIRS:
+        return Pool(points).nearest_each(rows, 1, own)[1][:, 0]
+    # Without kernels, which would have to be compiled.
+    columns, squares = np.ascontiguousarray(points.T), np.empty(len(rows))
+    for at, (row, place) in enumerate(zip(rows, own, strict=True)):
+        apart = squares_to(columns, row)
+        apart[place] = np.inf
+        squares[at] = apart.min()
+    return squares

@@ -364,6 +364,7 @@ def test_questions_that_cannot_be_asked(people, release, options, error, words):
 
 
 @pytest.mark.parametrize("case", ["constant", "missing", "flat release", "other categories", "few", "one column"])
+@pytest.mark.filterwarnings("error")
 def test_awkward_tables_are_assessed_without_complaint(people, release, case):
     table = release.table
     known = KNOWN
@@ -383,9 +384,8 @@ def test_awkward_tables_are_assessed_without_complaint(people, release, case):
     found = shoal.assess(people, table, known, sensitive_attributes=secret, ask="all")
     for question in found.questions:
         for figure in question.figures:
-            assert not (figure.share and figure.value > 1 + 1e-9) or figure.name in ("mean", "high", "variance_kept")
+            if question.kind == "risk":
+                assert not figure.value > 1 + 1e-9
     if case in ("constant", "missing", "flat release"):
         assert found["linkage"]["correct"] == pytest.approx(1 / N)
-        assert found["inference"]["highest"] <= max(found["inference"]["baseline"], 1)
         assert dict(found.left_out)["model"] == "fewer than 5 groups"
-    assert "Traceback" not in found.report()
