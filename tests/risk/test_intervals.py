@@ -184,5 +184,5 @@ def test_columns_without_values_leave_robust_distances_as_they_are():
     gaps = [frame(table).assign(none=np.nan) for table in (X, X + 0.01)]
     more = shoal.risk.robust_disclosure(*gaps)
     assert (more.records, more.isolated) == (plain.records, plain.isolated)
-    with pytest.raises(shoal.ShoalError, match="3 records without missing values. Got 0"):
+    with pytest.raises(shoal.ShoalError, match=r"3 records without missing values\. Got 0"):
         shoal.risk.robust_disclosure(*(table.assign(c0=np.nan, c1=np.nan) for table in gaps))
