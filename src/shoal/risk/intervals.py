@@ -236,9 +236,7 @@ def robust_disclosure(
     # A column without any value on one side leaves no record complete.
     filled = ~(np.isnan(X).all(axis=0) | np.isnan(Y).all(axis=0))
     X, Y = X[:, filled], Y[:, filled]
-    complete = ~(np.isnan(X).any(axis=1) | np.isnan(Y).any(axis=1))
-    if not filled.any():
-        complete[:] = False
+    complete = ~(np.isnan(X).any(axis=1) | np.isnan(Y).any(axis=1)) & filled.any()
     if complete.sum() < 3:
         raise DataError(f"The tables of {caller} must have 3 records without missing values. Got {complete.sum()}.")
     A, B = _standardized(X[complete]), _standardized(Y[complete])
