@@ -2,51 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
+
+from shoal.entry import Entry
 
 
 @dataclass(frozen=True)
-class Measure:
-    """A measure of risk.
+class Measure(Entry):
+    """A measure of risk: of "keys", "links" or "attributes"."""
 
-    Attributes
-    ----------
-    name : str
-        Of the function in `shoal.risk`.
-    kind : str
-        "keys", "links" or "attributes".
-    question : str
-        What it answers, as somebody would ask.
-    figure : str
-        The field to read first.
-    formula : str
-    baseline : str
-        What the figure should be compared with.
-    paper : str
-    cost : str
-        For n records, d attributes and g groups.
-    shareable : str
-        Which figures may be published with a release.
-    """
-
-    name: str
-    kind: str
-    question: str
-    figure: str
-    formula: str
-    baseline: str
-    paper: str
-    cost: str
-    shareable: str
-
-    def load(self) -> Callable[..., Any]:
-        """Return the function."""
-        import shoal
-
-        loaded: Callable[..., Any] = getattr(shoal.risk, self.name)
-        return loaded
+    package: ClassVar[str] = "risk"
 
 
 NONE = "none: figures of single records help an intruder"

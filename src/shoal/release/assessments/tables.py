@@ -96,7 +96,9 @@ def tables_of(original: Source, published: Published, roles: Roles, key: str | N
     roles = _settled(original, release, published, roles, key)
     notes: list[str] = []
     shuffled = promised is not None and promised.shuffled
-    found = rows_of(original, release, key, roles.quasi_identifiers, shuffled=shuffled, notes=notes)
+    found = published.rows
+    if found is None or key is not None:
+        found = rows_of(original, release, key, roles.quasi_identifiers, shuffled=shuffled, notes=notes)
     rows = np.arange(release.table.num_rows) if found is None else found
     _require_records(rows)
     names = [name for name in original.table.column_names if name in release.table.column_names]

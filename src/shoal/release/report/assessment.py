@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import isfinite
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
@@ -11,6 +11,7 @@ import shoal
 from shoal.release.assessments.asking import NOT_ASKED
 from shoal.release.report import drawings
 from shoal.release.report.render import environment
+from shoal.release.report.standing import Bar
 
 if TYPE_CHECKING:
     from shoal.measure import Subgroups
@@ -19,21 +20,6 @@ if TYPE_CHECKING:
 
 # With more columns, a picture of all pairs cannot be read.
 MOST_IN_MAP = 30
-
-
-class Bar(NamedTuple):
-    """A line of a picture: words, a number, the length of a bar as a share, its colour, and what is uncertain of it.
-
-    An interval has words, and the places where it begins and ends, as shares.
-    """
-
-    words: str
-    number: str
-    length: float
-    compare: bool = False
-    interval: str = ""
-    low: float = 0.0
-    high: float = 0.0
 
 
 def render_assessment(assessment: Assessment) -> str:
