@@ -28,12 +28,18 @@ MOST = 12
 
 
 class Bar(NamedTuple):
-    """A line of a picture: words, a number, the length of a bar as a share, and whether it is there to compare."""
+    """A line of a picture: words, a number, the length of a bar as a share, and whether it is there to compare.
+
+    What was drawn at random has an interval: its words, and the places where it begins and ends, as shares.
+    """
 
     words: str
     number: str
     length: float
     compare: bool = False
+    interval: str = ""
+    low: float = 0.0
+    high: float = 0.0
 
 
 class Answer(NamedTuple):

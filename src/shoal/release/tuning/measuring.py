@@ -8,11 +8,13 @@ from math import isfinite
 from typing import TYPE_CHECKING
 
 from shoal.errors import DataError
+from shoal.release.assessments.asking import asked_risks, lacks
 from shoal.release.assessments.assessment import SAMPLE
+from shoal.release.assessments.case import Case
+from shoal.release.assessments.catalogue import Asked
 from shoal.release.assessments.questions import Question
-from shoal.release.assessments.risks import risks
 from shoal.release.assessments.tables import Roles, Tables, tables_of
-from shoal.release.assessments.utilities import utilities
+from shoal.release.assessments.utilities import UTILITIES, utilities
 from shoal.release.finished import Published, published_of
 from shoal.release.tuning.yardsticks import YARDSTICKS, Yardstick
 
@@ -51,6 +53,7 @@ class Measuring:
         self._tables_of = lambda: tables_of(original, published, roles, key)
         self._known = known
         self._asked: dict[str, Question] = {}
+        self._answered: set[str] = set()
 
     def figures(self, wanted: Iterable[Yardstick]) -> dict[str, float | None]:
         """Return these figures; None where one is not defined for this release."""
@@ -65,6 +68,10 @@ class Measuring:
         return self._tables_of()
 
     @cached_property
+    def _case(self) -> Case:
+        return Case(self._tables, SAMPLE, 0, -1)
+
+    @cached_property
     def _whole(self) -> bool:
         """Return whether all quasi-identifiers can be compared; links by the others alone would seem too rare."""
         return set(self._tables.known) == set(self._tables.roles.quasi_identifiers)
@@ -72,21 +79,18 @@ class Measuring:
     @cached_property
     def _utilities(self) -> dict[str, Question]:
         try:
-            return {one.name: one for one in utilities(self._tables, SAMPLE, 0).questions}
+            names = frozenset(name for name in UTILITIES if not lacks(self._case, name))
+            return {one.name: one for one in utilities(self._case, names).questions}
         except DataError:
             return {}  # ranges and sets have no numbers to compare
 
     def _ask(self, names: set[str]) -> None:
-        """Ask questions of risk, one after the other, until all of these are answered."""
-        left = {name for name in names if name not in self._asked}
-        if not left:
-            return
-        of_each = {name for name in left if name.endswith(":")}
-        for question in risks(self._tables, SAMPLE, 0, -1):
+        """Ask questions of risk, as far as they can be asked of this release."""
+        wanted = {name.rstrip(":") for name in names if name not in self._answered}
+        self._answered |= names
+        asked = frozenset(name for name in wanted if not lacks(self._case, name)) if wanted else frozenset()
+        for question in asked_risks(self._case, asked, Asked(asked, frozenset()), []):
             self._asked[question.name] = question
-            left.discard(question.name)
-            if not left and not of_each:
-                return
 
     def _figure(self, one: Yardstick) -> float | None:
         if one.source in ("release", "model"):
