@@ -23,6 +23,8 @@ FLOWS = {
     ("estimator", "measure"): "labels, loss",
     ("measure", "partitioning"): "labels",
     ("measure", "tables"): "values before and after",
+    ("dp", "tables"): "declared columns",
+    ("dp", "partitioning"): "insensitive groups",
     ("partitioning", "kernels"): "arrays",
     ("privacy", "tables"): "published columns",
     ("io", "tables"): "plain types",
@@ -31,6 +33,7 @@ FLOWS = {
     ("release", "measure"): "loss, bounds",
     ("release", "privacy"): "audit, demands",
     ("release", "risk"): "linkage",
+    ("release", "dp"): "private tables, ledger",
     ("risk", "partitioning"): "the index",
     ("risk", "tables"): "coordinates",
 }
@@ -44,10 +47,11 @@ PLACES = {
     "measure": (0.25, 2, "loss, bounds, utility"),
     "privacy": (1.5, 2, "audit, privacy models"),
     "risk": (2.75, 2, "what an intruder can do"),
-    "job_files": (4.0, 2, "YAML, TOML, JSON"),
+    "dp": (4.0, 2, "differential privacy"),
+    "job_files": (5.25, 2, "YAML, TOML, JSON"),
     "partitioning": (0.25, 3, "methods that make groups"),
     "tables": (1.5, 4, "columns ⇄ coordinates"),
-    "io": (4.0, 3, "files and databases"),
+    "io": (5.25, 3, "files and databases"),
     "kernels": (0.25, 4, "compiled loops"),
 }
 # Boxes, gaps between them, and the margin, in pixels.
