@@ -1,0 +1,98 @@
+"""An audit of what a mechanism gives away: how far its outputs on two neighbouring tables are apart, for certain.
+
+A mechanism is run many times on each of two tables that differ in one record. If it is (epsilon, delta)-differentially
+private, no set of outputs has a probability p on one and q on the other with p > exp(epsilon) q + delta. The audit
+looks for such a set on one half of the runs, and counts it on the other half, so that the choice does not flatter what
+was chosen. From these counts it computes a lower bound of epsilon that is wrong with a probability of at most 5 %, by
+the intervals of Clopper and Pearson. A bound above the claim means that the claim is false.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from scipy.stats import beta as beta_distribution
+
+# How many thresholds, and how many single outputs, are tried.
+THRESHOLDS = 60
+OUTPUTS = 60
+
+
+def share_interval(hits: int, runs: int, doubt: float) -> tuple[float, float]:
+    """Return the interval of Clopper and Pearson: each side is wrong with a probability of at most `doubt`."""
+    low = float(beta_distribution.ppf(doubt, hits, runs - hits + 1)) if hits else 0.0
+    high = float(beta_distribution.ppf(1 - doubt, hits + 1, runs - hits)) if hits < runs else 1.0
+    return low, high
+
+
+def lower_epsilon(
+    hits: tuple[int, int], runs: tuple[int, int], *, delta: float = 0.0, confidence: float = 0.95
+) -> float:
+    """Return a lower bound of epsilon from how often an event was seen on each of the two tables; at least 0."""
+    doubt = (1 - confidence) / 2
+    low, _ = share_interval(hits[0], runs[0], doubt)
+    _, high = share_interval(hits[1], runs[1], doubt)
+    return math.log((low - delta) / high) if low - delta > high else 0.0
+
+
+def empirical_epsilon(one: Any, other: Any, *, delta: float = 0.0, confidence: float = 0.95) -> float:
+    """Return a lower bound of the epsilon of a mechanism from its outputs on two neighbouring tables.
+
+    Parameters
+    ----------
+    one, other : array-like of shape (runs,) or (runs, c)
+        Outputs, or c figures computed from each. Of each figure, "at most", "at least" and "equal" are tried.
+    delta : float
+        What the mechanism is allowed besides epsilon.
+    confidence : float
+        The probability with which the bound holds, if it is used for one pair of tables.
+    """
+    tables = [np.asarray(values).reshape(len(values), -1) for values in (one, other)]
+    chosen: tuple[float, Callable[[Any], Any], bool] | None = None
+    halves = [(values[: len(values) // 2], values[len(values) // 2 :]) for values in tables]
+    for event in _events(halves[0][0], halves[1][0]):
+        hits = [int(event(half[0]).sum()) for half in halves]
+        for turned in (False, True):
+            order = (1, 0) if turned else (0, 1)
+            counts, runs = tuple(hits[at] for at in order), tuple(len(halves[at][0]) for at in order)
+            found = lower_epsilon(counts, runs, delta=delta, confidence=confidence)
+            if chosen is None or found > chosen[0]:
+                chosen = found, event, turned
+    assert chosen is not None
+    _, event, turned = chosen
+    order = (1, 0) if turned else (0, 1)
+    counts = tuple(int(event(halves[at][1]).sum()) for at in order)
+    return lower_epsilon(counts, tuple(len(halves[at][1]) for at in order), delta=delta, confidence=confidence)
+
+
+def _events(one: Any, other: Any) -> Iterator[Callable[[Any], Any]]:
+    """Yield sets of outputs, as functions from figures (runs, c) to bool[runs]."""
+    both = np.concatenate([one, other])
+    for column in range(both.shape[1]):
+        values, counts = np.unique(both[:, column], return_counts=True)
+        marks = np.unique(np.quantile(both[:, column], np.linspace(0, 1, THRESHOLDS + 2)[1:-1], method="nearest"))
+        frequent = values[np.argsort(-counts, kind="stable")[:OUTPUTS]]
+        for mark in marks:
+            yield lambda figures, column=column, mark=mark: figures[:, column] <= mark
+            yield lambda figures, column=column, mark=mark: figures[:, column] >= mark
+        for value in frequent:
+            yield lambda figures, column=column, value=value: figures[:, column] == value
+
+
+def outputs(mechanism: Callable[[], Any], runs: int) -> Any:
+    """Return what `runs` calls of a mechanism give, as an array of shape (runs,) or (runs, c)."""
+    return np.array([mechanism() for _ in range(runs)])
+
+
+def largest_change(function: Callable[[Any], Any], tables: Any, neighbours: Any, *, order: float = 1) -> float:
+    """Return the largest distance between what a function gives for a table and for a neighbour of it.
+
+    `order` is that of the norm: 1 for the Laplace mechanism, infinity for a noisy maximum.
+    """
+    return max(
+        float(np.linalg.norm(np.ravel(function(table)).astype(float) - np.ravel(function(near)), ord=order))
+        for table, near in zip(tables, neighbours, strict=True)
+    )
