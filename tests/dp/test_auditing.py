@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 from auditing import empirical_epsilon, largest_change, lower_epsilon, share_interval
 
 RUNS = 40_000

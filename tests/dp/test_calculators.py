@@ -97,7 +97,7 @@ def test_size_and_error_of_small_db_agree():
 
 
 def plainly(k, kept, gamma, last):
-    """Return the maximum of theorem 10.24 for beta = kept / 64 over n up to `last`, by its definition, as a fraction."""
+    """Return the maximum of theorem 10.24 for beta = kept / 64 and n up to `last`, by its definition: a fraction."""
     highest = Fraction(0)
     for n in range(math.ceil(k / gamma - 1), last + 1):
         above = range(math.floor(gamma * n) + 1, n + 1)
