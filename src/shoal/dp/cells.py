@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from shoal.dp.domain import Coded, Domain
 
 from shoal.arrays import Array
+from shoal.dp.domain import Coded, Domain
 
 
 def coarse_sizes(domain: Domain, cells: int) -> tuple[int, ...]:

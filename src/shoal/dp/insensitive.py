@@ -21,12 +21,12 @@ import math
 from fractions import Fraction
 
 import numpy as np
+
+from shoal.arrays import Array
 from shoal.dp.budget import Ledger
 from shoal.dp.domain import Coded
 from shoal.dp.mechanisms import laplace
 from shoal.dp.released import Released
-
-from shoal.arrays import Array
 from shoal.errors import OptionError
 from shoal.partitioning.insensitive import along_hilbert_curve
 from shoal.progress import Progress, silent
@@ -63,7 +63,7 @@ def noisy_means(
     change = change_of_sums(groups, d)
     what = f"the sums of {groups:,} groups of {k:,} records"
     noisy = laplace(ledger, sums, epsilon - for_number, sensitivity=change, what=what)
-    means = np.clip((noisy / k + 0.5) / 2**BITS, 0, 1) * np.array(coded.domain.sizes) - 0.5
+    means = np.clip((noisy / k + 0.5) / (1 << BITS), 0, 1) * np.array(coded.domain.sizes) - 0.5
     said = (f"Each mean is that of {k:,} records; the noise of a mean has the scale {_noise(change, k, epsilon)}.",)
     counts = np.full(groups, k)
     if output == "synthetic":
@@ -72,7 +72,9 @@ def noisy_means(
 
 
 def _noise(change: int, k: int, epsilon: Fraction) -> str:
-    return f"{change / 2**BITS / k / float(epsilon * (FOR_NUMBER - 1) / FOR_NUMBER):.2%} of the range of its attribute"
+    return (
+        f"{change / (1 << BITS) / k / float(epsilon * (FOR_NUMBER - 1) / FOR_NUMBER):.2%} of the range of its attribute"
+    )
 
 
 def cells_of(coded: Coded) -> Array:
@@ -83,7 +85,7 @@ def cells_of(coded: Coded) -> Array:
                 f"The columns of noisy means must have an order. Got {name!r}, which is {one.kind}.",
                 hint="choose another private release for names, or take the column out of the domain.",
             )
-    return coded.codes * 2**BITS // np.array(coded.domain.sizes)
+    return np.asarray(coded.codes * (1 << BITS) // np.array(coded.domain.sizes))
 
 
 def sums_of_groups(cells: Array, k: int, groups: int) -> Array:
@@ -92,8 +94,8 @@ def sums_of_groups(cells: Array, k: int, groups: int) -> Array:
     ordered = cells[along_hilbert_curve(cells, BITS)][: groups * k]
     # Where the curve ends: behind all records.
     end = np.zeros((groups * k - len(ordered), d), np.int64)
-    end[:, 0] = 2**BITS - 1
-    return np.concatenate([ordered, end]).reshape(groups, k, d).sum(axis=1)
+    end[:, 0] = (1 << BITS) - 1
+    return np.asarray(np.concatenate([ordered, end]).reshape(groups, k, d).sum(axis=1))
 
 
 def change_of_sums(groups: int, d: int, bits: int = BITS) -> int:
@@ -106,12 +108,12 @@ def change_of_sums(groups: int, d: int, bits: int = BITS) -> int:
     (d + 1) 2^j - d. All h together are at most 2^(d bits) - 1, the length of the curve. The largest sum under these
     conditions is at most `groups` times the least concave function above them, at the average h.
     """
-    widest = 2**bits - 1
+    widest = (1 << bits) - 1
     if d == 1:
         return widest
-    average = Fraction(2 ** (d * bits) - 1, groups)
-    corners = [(0, 0), (1, 1)] + [(2 ** (d * (j - 1)) + 1, (d + 1) * 2**j - d) for j in range(1, bits + 1)]
-    corners.append((2 ** (d * bits), (d + 1) * 2**bits - d))
+    average = Fraction((1 << d * bits) - 1, groups)
+    corners = [(0, 0), (1, 1)] + [((1 << d * (j - 1)) + 1, (d + 1) * (1 << j) - d) for j in range(1, bits + 1)]
+    corners.append(((1 << d * bits), (d + 1) * (1 << bits) - d))
     least = max(
         Fraction(y) if x == average else y + (v - y) * (average - x) / (u - x)
         for x, y in corners
@@ -129,8 +131,8 @@ def best_size(number: int, d: int, epsilon: float) -> int:
     """
 
     def price(groups: int) -> float:
-        scale = change_of_sums(groups, d) / 2**BITS / (number / groups * epsilon)
-        return 2 * scale**2 + groups ** (-2 / d) / 12
+        scale = change_of_sums(groups, d) / (1 << BITS) / (number / groups * epsilon)
+        return float(2 * scale**2 + groups ** (-2 / d) / 12)
 
     choices = sorted({min(number, math.floor(2 ** (power / 4))) for power in range(0, 4 * 40)})
     return max(1, number // min(choices, key=price))

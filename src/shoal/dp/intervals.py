@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+
+from shoal.arrays import Array
 from shoal.dp.budget import Budget, Ledger
 from shoal.dp.domain import Coded
 from shoal.dp.mechanisms import laplace
 from shoal.dp.released import Released
-
-from shoal.arrays import Array
 from shoal.progress import Progress, silent
 
 # Shares of the budget: the searches, the counts of all levels but the last, and those of the boxes at the end.
@@ -52,7 +52,7 @@ class Boxes:
 def release_intervals(
     coded: Coded, ledger: Ledger, *, alpha: float | str = "auto", output: str = "aggregated", report: Progress = silent
 ) -> Released:
-    """Return boxes with noisy counts: one attribute is cut into intervals, each of these by the next attribute, and so on.
+    """Return boxes with noisy counts: the first attribute is cut into intervals, these by the next one, and so on.
 
     With one attribute, this is ReleaseIntervals (T algorithm 25); with several, its recursion (T 10.2). The epsilon of
     the ledger is divided among levels, so that the whole costs epsilon, not d times epsilon.
@@ -108,7 +108,8 @@ def cut(
         ends = _ends(ledger, coded.codes[:, level], of, counts, one.size, intervals, paid, what)
         lower, upper, of = _divided(lower, upper, of, coded.codes[:, level], ends, level)
         report((level + 1) / d)
-    return Boxes(lower, upper, of), (f"Each attribute was cut into about {intervals:.3g} intervals, in the order declared.",)
+    said = f"Each attribute was cut into about {intervals:.3g} intervals, in the order declared."
+    return Boxes(lower, upper, of), (said,)
 
 
 def _intervals(alpha: float | str, noisy_number: float, sizes: tuple[int, ...], epsilon: float) -> float:
@@ -170,7 +171,7 @@ def _ends(
 def _divided(
     lower: Array, upper: Array, of: Array, values: Array, ends: Array, level: int
 ) -> tuple[Array, Array, Array]:
-    """Return the boxes after a level, with bounds of intervals in place of those of the attribute, and records' boxes."""
+    """Return the bounds of boxes after a level, and the boxes of records."""
     made = [_intervals_of(row, int(upper[0, level])) for row in ends]
     sizes = np.array([len(one) for one in made])
     starts = np.cumsum(sizes) - sizes
@@ -187,4 +188,3 @@ def _divided(
 def _intervals_of(ends: Array, last: int) -> Array:
     """Return the rising ends of the intervals of one box, of which the last is that of the attribute."""
     return np.unique(np.append(ends, last))
-

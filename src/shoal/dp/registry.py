@@ -68,7 +68,87 @@ class PrivateRelease:
         }
 
 
-_RELEASES: tuple[PrivateRelease, ...] = ()
+_OUTPUT = MethodOption(
+    "output", "aggregated", "rows with a count, or records drawn from them", choices=("aggregated", "synthetic")
+)
+_ALPHA = MethodOption(
+    "alpha",
+    "auto",
+    "intervals have a share of about alpha / 6 of the records that they divide",
+    choices=("auto",),
+    least=0.01,
+    most=3,
+)
+_SAFE_K = MethodOption("k", 20, "the least count that is published", least=2, whole=True)
+_BETA = MethodOption(
+    "beta", "auto", "sampling rate; auto: the highest that delta allows", choices=("auto",), least=1e-9, most=0.999
+)
+
+_RELEASES: tuple[PrivateRelease, ...] = (
+    PrivateRelease(
+        "intervals",
+        "Cuts one attribute after the other into intervals with about equally many records, and counts.",
+        "Blum, Ligett, Roth (2013), ReleaseIntervals; Thaeter (2021), algorithm 25 (mended)",
+        "n log n a column, and some thousand noisy counts",
+        "intervals:release_intervals",
+        (_ALPHA, _OUTPUT),
+    ),
+    PrivateRelease(
+        "noisy-means",
+        "Groups of k neighbours on a curve through the domain, with noise on their means that shrinks with k.",
+        "Soria-Comas, Domingo-Ferrer, Sanchez, Martinez (2014), with a smaller sensitivity",
+        "n log n",
+        "insensitive:noisy_means",
+        (
+            MethodOption("k", "auto", "records in a group", choices=("auto",), least=2, whole=True),
+            _OUTPUT,
+        ),
+        kinds=("integer", "continuous", "date", "datetime", "ordinal"),
+    ),
+    PrivateRelease(
+        "strongly-safe",
+        "Counts a random sample in the cells of a fixed grid, and leaves out cells with fewer than k.",
+        "Li, Qardaji, Su (2012); Thaeter (2021), definition 3.16 and theorem 10.24",
+        "n log n",
+        "sampling:strongly_safe",
+        (
+            _SAFE_K,
+            _BETA,
+            MethodOption("cells", 8, "ranges that each column is cut into", least=1, whole=True),
+            _OUTPUT,
+        ),
+        delta=True,
+        units=False,
+    ),
+    PrivateRelease(
+        "epsilon-safe",
+        "As strongly-safe, in boxes that follow the data, for which a share of epsilon pays.",
+        "Li, Qardaji, Su (2012); Thaeter (2021), remark 3.18",
+        "as intervals",
+        "sampling:epsilon_safe",
+        (
+            _SAFE_K,
+            _BETA,
+            _ALPHA,
+            MethodOption("share", 0.5, "of epsilon, for the boxes", least=0.01, most=0.99),
+            _OUTPUT,
+        ),
+        delta=True,
+        units=False,
+    ),
+    PrivateRelease(
+        "small-db",
+        "Chooses the small database that answers all range queries about as the table does; for tiny universes.",
+        "Blum, Ligett, Roth (2013), SmallDB; Thaeter (2021), algorithm 24",
+        "grows as the number of databases; refused above 2,000,000",
+        "small_db:small_db",
+        (
+            MethodOption("alpha", 0.5, "error to aim at; less means a larger database", least=0.01, most=1),
+            MethodOption("cells", 4, "ranges that each column is cut into", least=1, whole=True),
+            _OUTPUT,
+        ),
+    ),
+)
 
 
 def releases() -> tuple[PrivateRelease, ...]:

@@ -14,14 +14,14 @@ import os
 from fractions import Fraction
 
 import numpy as np
-from shoal.dp.budget import Ledger
-from shoal.dp.domain import Coded
-from shoal.dp.released import Released
 
 from shoal.arrays import Array
 from shoal.dp import cells as grid
+from shoal.dp.budget import Ledger
 from shoal.dp.calculators import sampling_delta
+from shoal.dp.domain import Coded
 from shoal.dp.intervals import cut, published
+from shoal.dp.released import Released
 from shoal.errors import OptionError, TooLargeError
 from shoal.progress import Progress, silent
 

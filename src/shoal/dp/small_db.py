@@ -15,21 +15,21 @@ import math
 from itertools import chain, combinations_with_replacement
 
 import numpy as np
-from shoal.dp.budget import Ledger
-from shoal.dp.domain import Coded
-from shoal.dp.mechanisms import laplace, noisy_maximum
-from shoal.dp.released import Released
 
 from shoal.arrays import Array
 from shoal.dp import cells as grid
+from shoal.dp.budget import Ledger
+from shoal.dp.domain import Coded
 from shoal.dp.intervals import published
+from shoal.dp.mechanisms import laplace, noisy_maximum
+from shoal.dp.released import Released
 from shoal.errors import TooLargeError
 from shoal.progress import Progress, silent
 
-# Candidates that are compared at most, and what that takes: seconds for an answer to one query of one candidate, and
+# Candidates that are compared at most, and what it takes: nanoseconds for the answer of a candidate to a query, and
 # for the noise of a candidate.
 MOST_CANDIDATES = 2_000_000
-SECONDS_ANSWER, SECONDS_NOISE = 2e-9, 2e-6
+FOR_ANSWER, FOR_NOISE = 90, 10_000
 # Answers at a time.
 BATCH = 2**24
 # The share of epsilon for the number of records, which scales the chosen database.
@@ -133,7 +133,8 @@ def _within_limits(sizes: tuple[int, ...], alpha: float) -> None:
     universe, queries, records = grid.number_of(sizes), queries_of(sizes), records_of(sizes, alpha)
     candidates = math.comb(records + universe - 1, records)
     if candidates > MOST_CANDIDATES:
-        seconds = candidates * (queries * SECONDS_ANSWER + SECONDS_NOISE)
+        # A whole number: it may be beyond all floats.
+        seconds = candidates * (queries * FOR_ANSWER + FOR_NOISE) // 10**9
         raise TooLargeError(
             f"SmallDB must choose among at most {MOST_CANDIDATES:,} databases. Got {_large(candidates)}: all that "
             f"{records} records can be in a universe of {_large(universe)} cells, which would take "
@@ -143,13 +144,12 @@ def _within_limits(sizes: tuple[int, ...], alpha: float) -> None:
 
 
 def _large(number: int) -> str:
-    """Return a number, or its order of magnitude, which may be beyond all floats."""
+    """Return a number, or its order of magnitude."""
     return f"{number:,}" if number < 10**9 else f"10^{len(str(number)) - 1}"
 
 
-def _time(seconds: float) -> str:
-    for unit, length in (("years", 31_557_600.0), ("days", 86_400.0), ("hours", 3600.0), ("minutes", 60.0)):
-        if seconds >= length:
-            many = seconds / length
-            return f"{many:.0f} {unit}" if many < 1e6 else f"10^{math.floor(math.log10(many))} {unit}"
-    return f"{seconds:.0f} seconds"
+def _time(seconds: int) -> str:
+    for unit, length in (("years", 31_557_600), ("days", 86_400), ("hours", 3600), ("minutes", 60)):
+        if seconds >= 2 * length:
+            return f"{_large(seconds // length)} {unit}"
+    return f"{seconds} seconds"
