@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
@@ -98,6 +99,7 @@ def sums_of_groups(cells: Array, k: int, groups: int) -> Array:
     return np.asarray(np.concatenate([ordered, end]).reshape(groups, k, d).sum(axis=1))
 
 
+@lru_cache(maxsize=1024)
 def change_of_sums(groups: int, d: int, bits: int = BITS) -> int:
     """Return the most by which one record can change all sums of groups together, in the sum of absolute values.
 
