@@ -116,7 +116,7 @@ class Case:
 
     def release(self, codes):
         coded = Coded(numbers(codes.shape[1]), codes)
-        return find(self.name).load()(coded, Ledger(Budget(EPSILON, self.delta)), **self.options)
+        return find(self.name).load()(coded, Ledger(Budget(EPSILON, self.delta)), form="aggregated", **self.options)
 
     def figures(self, codes):
         """Return what is told of an output: how many records, how many rows, and where the first ones are."""

@@ -105,20 +105,20 @@ def test_means_are_near_the_truth_and_noise_shrinks_with_k(monkeypatch):
     values = np.random.default_rng(0).integers(0, 1000, 40_000)[:, None]
     error = {}
     for k in (100, 1000):
-        released = noisy_means(Coded(numbers(1), values), Ledger(Budget(1)), k=k)
+        released = noisy_means(Coded(numbers(1), values), Ledger(Budget(1)), k=k, form="aggregated")
         assert set(released.counts) == {k}
         true = np.sort(values[:, 0])[: k * len(released.counts)].reshape(-1, k).mean(axis=1)
         error[k] = np.abs(released.positions[:, 0] - true).mean()
     assert 3 < error[100] < 30
     assert error[1000] < error[100] / 5
-    auto = noisy_means(Coded(numbers(1), values), Ledger(Budget(1)))
+    auto = noisy_means(Coded(numbers(1), values), Ledger(Budget(1)), form="aggregated")
     assert best_size(40_000, 1, 0.95) / 2 < auto.counts[0] < 2 * best_size(40_000, 1, 0.95)
 
 
 def test_the_budget_is_spent_on_two_things(monkeypatch):
     seeded(monkeypatch)
     ledger = Ledger(Budget(1))
-    noisy_means(Coded(numbers(2), np.zeros((50, 2), np.int64)), ledger, k=10, output="synthetic")
+    noisy_means(Coded(numbers(2), np.zeros((50, 2), np.int64)), ledger, k=10)
     assert [entry.what.split()[1] for entry in ledger.entries] == ["number", "sums"]
     assert 0.999 < float(ledger.spent[0]) <= 1
 

@@ -74,7 +74,7 @@ def test_a_heavy_value_keeps_its_weight(monkeypatch):
     """Equal shares, as printed, would give half of the records to the interval that has nearly all."""
     seeded(monkeypatch)
     values = np.append(np.full(9000, 31), np.random.default_rng(0).integers(0, 64, 1000))[:, None]
-    released = release_intervals(Coded(numbers(1), values), Ledger(Budget(5)), alpha=0.6)
+    released = release_intervals(Coded(numbers(1), values), Ledger(Budget(5)), alpha=0.6, form="aggregated")
     assert len(released.counts) == 2
     assert 9000 < released.counts.max() < 10_000
     assert abs(released.counts.sum() - 10_000) < 100
@@ -89,9 +89,7 @@ def test_shares_of_intervals_are_within_the_error_of_the_theorem(monkeypatch):
     n = release_intervals_size(alpha=alpha, epsilon=1.0, sigma=sigma, beta=0.05)
     rng = np.random.default_rng(1)
     values = np.minimum(rng.geometric(0.15, n), 16) - 1
-    released = release_intervals(
-        Coded(numbers(1, 15), values[:, None]), Ledger(Budget(1)), alpha=alpha, output="synthetic"
-    )
+    released = release_intervals(Coded(numbers(1, 15), values[:, None]), Ledger(Budget(1)), alpha=alpha)
     true = np.cumsum(np.bincount(values, minlength=16)) / n
     found = np.cumsum(np.bincount(released.positions[:, 0].astype(int), minlength=16)) / len(released.positions)
     ends = np.append(0, found - true)
@@ -101,7 +99,7 @@ def test_shares_of_intervals_are_within_the_error_of_the_theorem(monkeypatch):
 def test_synthetic_records_lie_in_boxes_and_need_no_seed(monkeypatch):
     seeded(monkeypatch)
     coded = Coded(numbers(2), np.random.default_rng(0).integers(0, 64, (2000, 2)))
-    records = release_intervals(coded, Ledger(Budget(10)), output="synthetic")
+    records = release_intervals(coded, Ledger(Budget(10)))
     assert records.counts is None
     assert records.positions.shape[1] == 2
     assert 1800 < len(records.positions) < 2200

@@ -71,7 +71,7 @@ def test_what_is_published_are_cells_with_at_least_k(monkeypatch):
     values = np.repeat([3, 40, 77], [100, 30, 3])[:, None]
     monkeypatch.setattr(sampling, "kept", lambda n, rate: np.arange(n) % 2 == 0)
     ledger = Ledger(Budget(1, 0.01))
-    released = strongly_safe(Coded(numbers(1), values), ledger, k=5, beta=0.25, cells=10)
+    released = strongly_safe(Coded(numbers(1), values), ledger, k=5, beta=0.25, cells=10, form="aggregated")
     assert released.positions[:, 0].tolist() == [4.5, 44.5]
     assert released.counts.tolist() == [200, 60]
     (entry,) = ledger.entries
@@ -111,7 +111,7 @@ def test_auto_takes_the_highest_rate_that_delta_allows(monkeypatch):
 def test_boxes_of_epsilon_safe_are_paid_too(monkeypatch):
     seeded(monkeypatch)
     coded, ledger = Coded(numbers(2), np.random.default_rng(0).integers(0, 100, (20_000, 2))), Ledger(Budget(2, 1e-6))
-    released = epsilon_safe(coded, ledger, share=0.25)
+    released = epsilon_safe(coded, ledger, share=0.25, form="aggregated")
     sample = ledger.entries[0]
     assert sample.epsilon == Fraction(3, 2)
     assert float(sum(entry.epsilon for entry in ledger.entries[1:])) == pytest.approx(0.5)

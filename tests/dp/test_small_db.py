@@ -59,7 +59,7 @@ def test_it_chooses_a_database_like_the_table(monkeypatch):
     seeded(monkeypatch)
     values = np.random.default_rng(0).choice([5, 30, 55, 80], 5000, p=[0.1, 0.6, 0.2, 0.1])[:, None]
     ledger = Ledger(Budget(1))
-    released = small_db(Coded(numbers(1), values), ledger, alpha=0.3)
+    released = small_db(Coded(numbers(1), values), ledger, alpha=0.3, form="aggregated")
     records = records_of((4,), 0.3)
     assert records == math.ceil(math.log(10) / 0.09)
     shares = dict(
@@ -68,7 +68,7 @@ def test_it_chooses_a_database_like_the_table(monkeypatch):
     assert shares == pytest.approx({12.0: 0.1, 37.0: 0.6, 62.0: 0.2, 87.0: 0.1}, abs=2 / records)
     assert abs(int(released.counts.sum()) - 5000) < 500
     assert 0.999 < float(ledger.spent[0]) <= 1
-    assert len(small_db(Coded(numbers(1), values), Ledger(Budget(1)), output="synthetic").positions) > 4000
+    assert len(small_db(Coded(numbers(1), values), Ledger(Budget(1))).positions) > 4000
 
 
 @pytest.mark.parametrize(

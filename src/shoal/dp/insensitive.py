@@ -39,7 +39,7 @@ FOR_NUMBER = 20
 
 
 def noisy_means(
-    coded: Coded, ledger: Ledger, *, k: int | str = "auto", output: str = "aggregated", report: Progress = silent
+    coded: Coded, ledger: Ledger, *, k: int | str = "auto", form: str = "records", report: Progress = silent
 ) -> Released:
     """Return the noisy means of groups of k records that are neighbours on a curve through the domain.
 
@@ -50,8 +50,8 @@ def noisy_means(
     ledger : Ledger
     k : int or "auto"
         Records in a group. "auto": chosen by the noisy number of records, so that noise and groups cost about the same.
-    output : "aggregated" or "synthetic"
-        A row for each group with the count k, or k equal rows.
+    form : "records" or "aggregated"
+        Each mean k times, as records; or once, with the count k.
     """
     n, d = coded.codes.shape
     epsilon = ledger.remaining[0]
@@ -67,7 +67,7 @@ def noisy_means(
     means = np.clip((noisy / k + 0.5) / (1 << BITS), 0, 1) * np.array(coded.domain.sizes) - 0.5
     said = (f"Each mean is that of {k:,} records; the noise of a mean has the scale {_noise(change, k, epsilon)}.",)
     counts = np.full(groups, k)
-    if output == "synthetic":
+    if form == "records":
         return Released(coded.domain, np.repeat(means, counts, axis=0), None, said)
     return Released(coded.domain, means, counts, said)
 

@@ -50,7 +50,7 @@ class Boxes:
 
 
 def release_intervals(
-    coded: Coded, ledger: Ledger, *, alpha: float | str = "auto", output: str = "aggregated", report: Progress = silent
+    coded: Coded, ledger: Ledger, *, alpha: float | str = "auto", form: str = "records", report: Progress = silent
 ) -> Released:
     """Return boxes with noisy counts: the first attribute is cut into intervals, these by the next one, and so on.
 
@@ -64,23 +64,23 @@ def release_intervals(
     alpha : float or "auto"
         Intervals have a share of about alpha / 6 of the records of the box that they divide. "auto": chosen by the
         noisy number of records.
-    output : "aggregated" or "synthetic"
-        A row for each box, its middle, with a noisy count; or that many records, drawn evenly from the box.
+    form : "records" or "aggregated"
+        Records drawn evenly from each box; or its middle, with its count.
     """
     epsilon = ledger.remaining[0]
     boxes, said = cut(coded, ledger, epsilon * (SEARCHES + COUNTS), alpha=alpha, report=report)
     found = np.bincount(boxes.of, minlength=len(boxes.lower))
     counts = laplace(ledger, found, epsilon * LAST, what="the counts of all boxes")
-    return published(coded, boxes.lower, boxes.upper, np.maximum(counts, 0), output, said)
+    return published(coded, boxes.lower, boxes.upper, np.maximum(counts, 0), form, said)
 
 
 def published(
-    coded: Coded, lower: Array, upper: Array, counts: Array, output: str, said: tuple[str, ...] = ()
+    coded: Coded, lower: Array, upper: Array, counts: Array, form: str, said: tuple[str, ...] = ()
 ) -> Released:
     """Return boxes with counts as rows with counts, or as records drawn evenly from the boxes."""
     some = counts > 0
     lower, upper, counts = lower[some], upper[some], counts[some]
-    if output == "aggregated":
+    if form == "aggregated":
         return Released(coded.domain, (lower + upper) / 2, counts, said)
     # What is drawn here protects nobody: the boxes and the counts are public. No seed is needed either.
     low, high = np.repeat(lower, counts, axis=0), np.repeat(upper, counts, axis=0)

@@ -68,9 +68,7 @@ class PrivateRelease:
         }
 
 
-_OUTPUT = MethodOption(
-    "output", "aggregated", "rows with a count, or records drawn from them", choices=("aggregated", "synthetic")
-)
+_FORM = MethodOption("form", "records", "records, or rows with a noisy count", choices=("records", "aggregated"))
 _ALPHA = MethodOption(
     "alpha",
     "auto",
@@ -91,7 +89,7 @@ _RELEASES: tuple[PrivateRelease, ...] = (
         "Blum, Ligett, Roth (2013), ReleaseIntervals; Thaeter (2021), algorithm 25 (mended)",
         "n log n a column, and some thousand noisy counts",
         "intervals:release_intervals",
-        (_ALPHA, _OUTPUT),
+        (_ALPHA, _FORM),
     ),
     PrivateRelease(
         "noisy-means",
@@ -101,7 +99,7 @@ _RELEASES: tuple[PrivateRelease, ...] = (
         "insensitive:noisy_means",
         (
             MethodOption("k", "auto", "records in a group", choices=("auto",), least=2, whole=True),
-            _OUTPUT,
+            _FORM,
         ),
         kinds=("integer", "continuous", "date", "datetime", "ordinal"),
     ),
@@ -115,7 +113,7 @@ _RELEASES: tuple[PrivateRelease, ...] = (
             _SAFE_K,
             _BETA,
             MethodOption("cells", 8, "ranges that each column is cut into", least=1, whole=True),
-            _OUTPUT,
+            _FORM,
         ),
         delta=True,
         units=False,
@@ -131,7 +129,7 @@ _RELEASES: tuple[PrivateRelease, ...] = (
             _BETA,
             _ALPHA,
             MethodOption("share", 0.5, "of epsilon, for the boxes", least=0.01, most=0.99),
-            _OUTPUT,
+            _FORM,
         ),
         delta=True,
         units=False,
@@ -145,7 +143,7 @@ _RELEASES: tuple[PrivateRelease, ...] = (
         (
             MethodOption("alpha", 0.5, "error to aim at; less means a larger database", least=0.01, most=1),
             MethodOption("cells", 4, "ranges that each column is cut into", least=1, whole=True),
-            _OUTPUT,
+            _FORM,
         ),
     ),
 )

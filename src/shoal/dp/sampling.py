@@ -38,7 +38,7 @@ def strongly_safe(
     k: int = 20,
     beta: float | str = "auto",
     cells: int = 8,
-    output: str = "aggregated",
+    form: str = "records",
     report: Progress = silent,
 ) -> Released:
     """Return the cells of a fixed grid that at least k records of a random sample are in, with their counts.
@@ -57,8 +57,8 @@ def strongly_safe(
         The sampling rate. "auto": the largest that the budget pays for.
     cells : int
         Into how many ranges each attribute is cut; into fewer if it has fewer values.
-    output : "aggregated" or "synthetic"
-        A row for each cell, its middle, with a count; or that many records, drawn evenly from the cell.
+    form : "records" or "aggregated"
+        Records drawn evenly from each cell; or its middle, with its count.
     """
     sizes = grid.coarse_sizes(coded.domain, cells)
     if grid.number_of(sizes) > 2**62:
@@ -71,7 +71,7 @@ def strongly_safe(
     sampled = grid.cells_of(coded, sizes)[kept(len(coded.codes), rate)]
     found, counts = np.unique(sampled, return_counts=True)
     lower, upper = grid.bounds(coded.domain, sizes, found[counts >= k])
-    return published(coded, lower, upper, _whole(counts[counts >= k], rate), output, _said(rate, k))
+    return published(coded, lower, upper, _whole(counts[counts >= k], rate), form, _said(rate, k))
 
 
 def epsilon_safe(
@@ -82,7 +82,7 @@ def epsilon_safe(
     beta: float | str = "auto",
     alpha: float | str = "auto",
     share: float = 0.5,
-    output: str = "aggregated",
+    form: str = "records",
     report: Progress = silent,
 ) -> Released:
     """Return the boxes of a private clustering that at least k records of a random sample are in, with their counts.
@@ -92,7 +92,7 @@ def epsilon_safe(
 
     Parameters
     ----------
-    coded, ledger, k, beta, output
+    coded, ledger, k, beta, form
         As in :func:`strongly_safe`.
     alpha : float or "auto"
         As in :func:`shoal.dp.intervals.release_intervals`.
@@ -106,7 +106,7 @@ def epsilon_safe(
     boxes, said = cut(coded, ledger, for_boxes, alpha=alpha, report=report)
     counts = np.bincount(boxes.of[kept(len(coded.codes), rate)], minlength=len(boxes.lower))
     counts = np.where(counts >= k, counts, 0)
-    return published(coded, boxes.lower, boxes.upper, _whole(counts, rate), output, (*said, *_said(rate, k)))
+    return published(coded, boxes.lower, boxes.upper, _whole(counts, rate), form, (*said, *_said(rate, k)))
 
 
 def kept(n: int, rate: Fraction) -> Array:

@@ -42,7 +42,7 @@ def small_db(
     *,
     alpha: float = 0.5,
     cells: int = 4,
-    output: str = "aggregated",
+    form: str = "records",
     report: Progress = silent,
 ) -> Released:
     """Return the cells of a small database, chosen so that shares of records in ranges are about those of the table.
@@ -59,8 +59,8 @@ def small_db(
         The error to aim at, which says how many records the database has. See :func:`shoal.dp.small_db_error`.
     cells : int
         Into how many ranges each attribute is cut.
-    output : "aggregated" or "synthetic"
-        A row for each cell, its middle, with a count; or that many records, drawn evenly from the cell.
+    form : "records" or "aggregated"
+        Records drawn evenly from each cell; or its middle, with its count.
     """
     sizes = grid.coarse_sizes(coded.domain, cells)
     _within_limits(sizes, alpha)
@@ -78,7 +78,7 @@ def small_db(
     lower, upper = grid.bounds(coded.domain, sizes, some)
     scaled = np.rint(counts[some] * max(number, 0) / records).astype(np.int64)
     said = f"The shares of cells are multiples of 1 / {records}."
-    return published(coded, lower, upper, scaled, output, (said,))
+    return published(coded, lower, upper, scaled, form, (said,))
 
 
 def records_of(sizes: tuple[int, ...], alpha: float) -> int:
