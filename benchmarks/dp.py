@@ -151,7 +151,7 @@ def generated(n: int, d: int) -> Coded:
 
 def options_of(release: PrivateRelease, d: int) -> dict[str, Any]:
     """Return options where the defaults are for another number of attributes."""
-    return {"cells": 2, "alpha": 0.8} if release.name == "small-db" and d > 1 else {}
+    return {"bins": 2, "alpha": 0.8} if release.name == "small-db" and d > 1 else {}
 
 
 def released(release: PrivateRelease, coded: Coded, epsilon: float, form: str) -> Released:

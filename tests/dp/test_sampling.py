@@ -71,7 +71,7 @@ def test_what_is_published_are_cells_with_at_least_k(monkeypatch):
     values = np.repeat([3, 40, 77], [100, 30, 3])[:, None]
     monkeypatch.setattr(sampling, "kept", lambda n, rate: np.arange(n) % 2 == 0)
     ledger = Ledger(Budget(1, 0.01))
-    released = strongly_safe(Coded(numbers(1), values), ledger, k=5, beta=0.25, cells=10, form="aggregated")
+    released = strongly_safe(Coded(numbers(1), values), ledger, k=5, beta=0.25, bins=10, form="aggregated")
     assert released.positions[:, 0].tolist() == [4.5, 44.5]
     assert released.counts.tolist() == [200, 60]
     (entry,) = ledger.entries

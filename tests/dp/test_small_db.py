@@ -84,4 +84,4 @@ def test_it_chooses_a_database_like_the_table(monkeypatch):
 )
 def test_large_universes_are_refused_with_the_number_and_the_time(d, cells, words):
     with pytest.raises(TooLargeError, match=words):
-        small_db(Coded(numbers(d), np.zeros((3, d), np.int64)), Ledger(Budget(1)), cells=cells)
+        small_db(Coded(numbers(d), np.zeros((3, d), np.int64)), Ledger(Budget(1)), bins=cells)

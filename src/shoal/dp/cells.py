@@ -1,4 +1,4 @@
-"""Cells of a coarse grid: every attribute in a few ranges that do not depend on the table."""
+"""Cells of a coarse grid that does not depend on the table: attributes with an order in a few ranges."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from shoal.arrays import Array
 from shoal.dp.domain import Coded, Domain
 
 
-def coarse_sizes(domain: Domain, cells: int) -> tuple[int, ...]:
-    """Return into how many ranges each attribute is cut: `cells`, or as many as it has values."""
-    return tuple(min(cells, size) for size in domain.sizes)
+def coarse_sizes(domain: Domain, bins: int) -> tuple[int, ...]:
+    """Return into how many cells each attribute is cut: `bins` if it has an order and as many values, else its values."""
+    return tuple(min(bins, one.size) if one.ordered else one.size for one in domain.columns.values())
 
 
 def cells_of(coded: Coded, sizes: tuple[int, ...]) -> Array:

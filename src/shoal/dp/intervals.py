@@ -19,6 +19,7 @@ import numpy as np
 from shoal.arrays import Array
 from shoal.dp.budget import Budget, Ledger
 from shoal.dp.domain import Coded
+from shoal.dp.histogram import nonnegative
 from shoal.dp.mechanisms import laplace
 from shoal.dp.released import Released
 from shoal.progress import Progress, silent
@@ -71,7 +72,8 @@ def release_intervals(
     boxes, said = cut(coded, ledger, epsilon * (SEARCHES + COUNTS), alpha=alpha, report=report)
     found = np.bincount(boxes.of, minlength=len(boxes.lower))
     counts = laplace(ledger, found, epsilon * LAST, what="the counts of all boxes")
-    return published(coded, boxes.lower, boxes.upper, np.maximum(counts, 0), form, said)
+    whole = np.rint(nonnegative(counts.astype(np.float64))).astype(np.int64)
+    return published(coded, boxes.lower, boxes.upper, whole, form, said)
 
 
 def published(

@@ -11,9 +11,10 @@ numbers are not. Sensitivities are those of one row, and the ledger knows how ma
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from fractions import Fraction
 from functools import lru_cache
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -30,13 +31,15 @@ STEPS = 2**20
 def library() -> Any:
     """Return OpenDP, with the features that Shoal uses; raise ShoalError if it is not installed."""
     try:
-        import opendp.prelude as opendp
+        # Not its prelude, which loads scikit-learn and more.
+        from opendp import combinators, domains, measurements, measures, metrics, mod, transformations
     except ImportError:
         raise ShoalError(
             "Differential privacy needs the package opendp. Got none: it is not installed.", "pip install 'shoal[dp]'"
         ) from None
-    opendp.enable_features("contrib")
-    return opendp
+    mod.enable_features("contrib")
+    named = {name: value for one in (domains, measures, metrics) for name, value in vars(one).items()}
+    return SimpleNamespace(**named, m=measurements, t=transformations, c=combinators)
 
 
 def drawn(measurement: Any, data: Any) -> Any:
@@ -170,7 +173,9 @@ def quantile(
             scale=scale,
         )
 
-    measurement, cost = _calibrated(make, ledger.neighbours.rows, exact(epsilon, "epsilon"))
+    # What a quantile costs does not depend on its candidates.
+    kind = ("quantile", float(alpha))
+    measurement, cost = _calibrated(make, ledger.neighbours.rows, exact(epsilon, "epsilon"), kind)
     ledger.charge(what, cost)
     return int(drawn(measurement, np.ascontiguousarray(values)))
 
@@ -260,19 +265,29 @@ def _make_monotonic_maximum(scale: float) -> Any:
     return opendp.m.make_noisy_max(*space, opendp.max_divergence(), scale=scale)
 
 
-def _calibrated(make: Callable[[float], Any], distance: int, epsilon: Fraction) -> tuple[Any, Fraction]:
+_SCALES: dict[tuple[Any, int, Fraction], float] = {}  # that were found before
+_MOST_SCALES = 10_000
+
+
+def _calibrated(
+    make: Callable[[float], Any], distance: int, epsilon: Fraction, kind: Hashable = None
+) -> tuple[Any, Fraction]:
     """Return the mechanism with the least noise that costs epsilon at most, and what OpenDP says that it costs.
 
-    Its privacy maps round up, so that the scale is a few steps above the quotient of distance and epsilon.
+    Its privacy maps round up, so that the scale is a few steps above the quotient of distance and epsilon. A scale that
+    was found before, for mechanisms of this kind, is where the search begins; its cost is asked for all the same.
     """
     if epsilon <= 0:
         raise OptionError("The 'epsilon' of a noisy answer must be above 0.")
-    scale = float(Fraction(make(1.0).map(distance)) / epsilon)
+    known = (kind or make, distance, epsilon)
+    scale = _SCALES[known] if known in _SCALES else float(Fraction(make(1.0).map(distance)) / epsilon)
     step = 1
     while True:
         measurement = make(scale)
         cost = Fraction(measurement.map(distance))
         if cost <= epsilon:
+            if len(_SCALES) < _MOST_SCALES:
+                _SCALES[known] = scale
             return measurement, cost
         for _ in range(step):
             scale = math.nextafter(scale, math.inf)

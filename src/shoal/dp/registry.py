@@ -68,82 +68,115 @@ class PrivateRelease:
         }
 
 
-_FORM = MethodOption("form", "records", "records, or rows with a noisy count", choices=("records", "aggregated"))
-_ALPHA = MethodOption(
+FORM = MethodOption(
+    "form",
+    "records",
+    "Synthetic records, or one row for each box or cell with its noisy count.",
+    ("records", "aggregated"),
+)
+
+ALPHA = MethodOption(
     "alpha",
     "auto",
-    "intervals have a share of about alpha / 6 of the records that they divide",
+    "Intervals have about alpha / 6 of the records of the box that they divide.",
     choices=("auto",),
     least=0.01,
     most=3,
 )
-_SAFE_K = MethodOption("k", 20, "the least count that is published", least=2, whole=True)
-_BETA = MethodOption(
-    "beta", "auto", "sampling rate; auto: the highest that delta allows", choices=("auto",), least=1e-9, most=0.999
+SAFE_K = MethodOption("k", 20, "Least count that is published.", least=2, whole=True)
+BETA = MethodOption(
+    "beta", "auto", "Sampling rate; auto: the highest that delta allows.", choices=("auto",), least=1e-9, most=0.999
 )
 
 _RELEASES: tuple[PrivateRelease, ...] = (
     PrivateRelease(
-        "intervals",
-        "Cuts one attribute after the other into intervals with about equally many records, and counts.",
-        "Blum, Ligett, Roth (2013), ReleaseIntervals; Thaeter (2021), algorithm 25 (mended)",
-        "n log n a column, and some thousand noisy counts",
-        "intervals:release_intervals",
-        (_ALPHA, _FORM),
+        name="mondrian",
+        summary="Boxes that are cut at private medians, with noisy counts and centres.",
+        paper="Thaeter, F. (2021): k-Anonymous Microaggregation. Dissertation, Universität zu Lübeck, section 10.3 (a "
+        "sketch, finished here); Cormode, G. et al. (2012): Differentially private spatial decompositions. ICDE",
+        cost="n d log n, and a millisecond for each box",
+        function="mondrian:mondrian",
+        options=(
+            MethodOption("leaf", 200.0, "Boxes with fewer records, times epsilon, are not cut.", least=1.0),
+            FORM,
+        ),
     ),
     PrivateRelease(
-        "noisy-means",
-        "Groups of k neighbours on a curve through the domain, with noise on their means that shrinks with k.",
-        "Soria-Comas, Domingo-Ferrer, Sanchez, Martinez (2014), with a smaller sensitivity",
-        "n log n",
-        "insensitive:noisy_means",
-        (
-            MethodOption("k", "auto", "records in a group", choices=("auto",), least=2, whole=True),
-            _FORM,
+        name="histogram",
+        summary="Noisy counts of all cells of a declared grid.",
+        paper="Thaeter, F. (2021), section 10.2, algorithm 26 (corrected: noise 1 / epsilon for counts); Wasserman, "
+        "L., Zhou, S. (2010): A statistical framework for differential privacy. JASA 105",
+        cost="n d, and 15 microseconds for each cell of the grid",
+        function="histogram:histogram_release",
+        options=(
+            MethodOption("bins", 10, "Cells of an attribute with an order.", least=1, whole=True),
+            FORM,
+        ),
+    ),
+    PrivateRelease(
+        name="intervals",
+        summary="Intervals with about equally many records, of one attribute after the other, with noisy counts.",
+        paper="Blum, A., Ligett, K., Roth, A. (2013): A learning theory approach to noninteractive database privacy. "
+        "JACM 60 (ReleaseIntervals); Thaeter, F. (2021), section 10.2, algorithm 25 (mended)",
+        cost="n log n for each attribute, and some thousand noisy counts",
+        function="intervals:release_intervals",
+        options=(ALPHA, FORM),
+    ),
+    PrivateRelease(
+        name="noisy-means",
+        summary="Groups of k neighbours on a curve through the domain, with noise on their means that shrinks with k.",
+        paper="Soria-Comas, J. et al. (2014): Enhancing data utility in differential privacy via microaggregation-based "
+        "k-anonymity. VLDB Journal 23 (with a smaller sensitivity)",
+        cost="n log n",
+        function="insensitive:noisy_means",
+        options=(
+            MethodOption("k", "auto", "Records in a group.", choices=("auto",), least=2, whole=True),
+            FORM,
         ),
         kinds=("integer", "continuous", "date", "datetime", "ordinal"),
     ),
     PrivateRelease(
-        "strongly-safe",
-        "Counts a random sample in the cells of a fixed grid, and leaves out cells with fewer than k.",
-        "Li, Qardaji, Su (2012); Thaeter (2021), definition 3.16 and theorem 10.24",
-        "n log n",
-        "sampling:strongly_safe",
-        (
-            _SAFE_K,
-            _BETA,
-            MethodOption("cells", 8, "ranges that each column is cut into", least=1, whole=True),
-            _FORM,
+        name="strongly-safe",
+        summary="Counts of a random sample in the cells of a fixed grid, without cells that have fewer than k.",
+        paper="Li, N., Qardaji, W., Su, D. (2012): On sampling, anonymization, and differential privacy. ASIACCS; "
+        "Thaeter, F. (2021), definition 3.16 and theorem 10.24",
+        cost="n log n",
+        function="sampling:strongly_safe",
+        options=(
+            SAFE_K,
+            BETA,
+            MethodOption("bins", 8, "Cells of an attribute.", least=1, whole=True),
+            FORM,
         ),
         delta=True,
         units=False,
     ),
     PrivateRelease(
-        "epsilon-safe",
-        "As strongly-safe, in boxes that follow the data, for which a share of epsilon pays.",
-        "Li, Qardaji, Su (2012); Thaeter (2021), remark 3.18",
-        "as intervals",
-        "sampling:epsilon_safe",
-        (
-            _SAFE_K,
-            _BETA,
-            _ALPHA,
-            MethodOption("share", 0.5, "of epsilon, for the boxes", least=0.01, most=0.99),
-            _FORM,
+        name="epsilon-safe",
+        summary="As strongly-safe, in boxes that follow the data, for which a share of epsilon pays.",
+        paper="Li, N., Qardaji, W., Su, D. (2012); Thaeter, F. (2021), remark 3.18",
+        cost="as intervals",
+        function="sampling:epsilon_safe",
+        options=(
+            SAFE_K,
+            BETA,
+            ALPHA,
+            MethodOption("share", 0.5, "Share of epsilon for the boxes.", least=0.01, most=0.99),
+            FORM,
         ),
         delta=True,
         units=False,
     ),
     PrivateRelease(
-        "small-db",
-        "Chooses the small database that answers all range queries about as the table does; for tiny universes.",
-        "Blum, Ligett, Roth (2013), SmallDB; Thaeter (2021), algorithm 24",
-        "grows as the number of databases; refused above 2,000,000",
-        "small_db:small_db",
-        (
-            MethodOption("alpha", 0.5, "error to aim at; less means a larger database", least=0.01, most=1),
-            MethodOption("cells", 4, "ranges that each column is cut into", least=1, whole=True),
-            _FORM,
+        name="small-db",
+        summary="The small database that answers all range queries about as the table does; for tiny universes.",
+        paper="Blum, A., Ligett, K., Roth, A. (2013), SmallDB; Thaeter, F. (2021), section 10.2, algorithm 24",
+        cost="grows with the number of databases; refused above 2,000,000",
+        function="small_db:small_db",
+        options=(
+            MethodOption("alpha", 0.5, "Error to aim at; less means a larger database.", least=0.01, most=1),
+            MethodOption("bins", 4, "Cells of an attribute.", least=1, whole=True),
+            FORM,
         ),
     ),
 )

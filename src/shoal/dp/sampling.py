@@ -37,7 +37,7 @@ def strongly_safe(
     *,
     k: int = 20,
     beta: float | str = "auto",
-    cells: int = 8,
+    bins: int = 8,
     form: str = "records",
     report: Progress = silent,
 ) -> Released:
@@ -55,16 +55,16 @@ def strongly_safe(
         The least count that is published.
     beta : float or "auto"
         The sampling rate. "auto": the largest that the budget pays for.
-    cells : int
-        Into how many ranges each attribute is cut; into fewer if it has fewer values.
+    bins : int
+        Cells of an attribute with an order, if it has as many values; categories are cells of their own.
     form : "records" or "aggregated"
         Records drawn evenly from each cell; or its middle, with its count.
     """
-    sizes = grid.coarse_sizes(coded.domain, cells)
+    sizes = grid.coarse_sizes(coded.domain, bins)
     if grid.number_of(sizes) > 2**62:
         raise TooLargeError(
             f"The grid must have at most {2**62:,} cells. Got {grid.number_of(sizes):.3g}.",
-            hint="cut attributes into fewer ranges ('cells'), or declare fewer columns.",
+            hint="cut attributes into fewer ranges ('bins'), or declare fewer columns.",
         )
     rate = _paid(ledger, k, beta, ledger.remaining[0])
     report(0.5)

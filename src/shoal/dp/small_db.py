@@ -41,7 +41,7 @@ def small_db(
     ledger: Ledger,
     *,
     alpha: float = 0.5,
-    cells: int = 4,
+    bins: int = 4,
     form: str = "records",
     report: Progress = silent,
 ) -> Released:
@@ -57,12 +57,12 @@ def small_db(
     ledger : Ledger
     alpha : float
         The error to aim at, which says how many records the database has. See :func:`shoal.dp.small_db_error`.
-    cells : int
-        Into how many ranges each attribute is cut.
+    bins : int
+        Cells of an attribute with an order, if it has as many values; categories are cells of their own.
     form : "records" or "aggregated"
         Records drawn evenly from each cell; or its middle, with its count.
     """
-    sizes = grid.coarse_sizes(coded.domain, cells)
+    sizes = grid.coarse_sizes(coded.domain, bins)
     _within_limits(sizes, alpha)
     universe, records = grid.number_of(sizes), records_of(sizes, alpha)
     epsilon = ledger.remaining[0]
@@ -139,7 +139,7 @@ def _within_limits(sizes: tuple[int, ...], alpha: float) -> None:
             f"SmallDB must choose among at most {MOST_CANDIDATES:,} databases. Got {_large(candidates)}: all that "
             f"{records} records can be in a universe of {_large(universe)} cells, which would take "
             f"about {_time(seconds)}.",
-            hint="cut attributes into fewer ranges ('cells'), declare fewer columns, or allow a larger 'alpha'.",
+            hint="cut attributes into fewer ranges ('bins'), declare fewer columns, or allow a larger 'alpha'.",
         )
 
 
