@@ -11,7 +11,7 @@ from shoal.dp.domain import Coded, Domain
 
 
 def coarse_sizes(domain: Domain, bins: int) -> tuple[int, ...]:
-    """Return into how many cells each attribute is cut: `bins` if it has an order and as many values, else its values."""
+    """Return into how many cells each attribute is cut: `bins` if it has an order and as many values, else each."""
     return tuple(min(bins, one.size) if one.ordered else one.size for one in domain.columns.values())
 
 

@@ -125,8 +125,8 @@ _RELEASES: tuple[PrivateRelease, ...] = (
     PrivateRelease(
         name="noisy-means",
         summary="Groups of k neighbours on a curve through the domain, with noise on their means that shrinks with k.",
-        paper="Soria-Comas, J. et al. (2014): Enhancing data utility in differential privacy via microaggregation-based "
-        "k-anonymity. VLDB Journal 23 (with a smaller sensitivity)",
+        paper="Soria-Comas, J. et al. (2014): Enhancing data utility in differential privacy via "
+        "microaggregation-based k-anonymity. VLDB Journal 23 (with a smaller sensitivity)",
         cost="n log n",
         function="insensitive:noisy_means",
         options=(
