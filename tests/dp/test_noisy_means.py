@@ -8,10 +8,12 @@ from auditing import seeded
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shoal.dp import mechanisms
 from shoal.dp.budget import Budget, Ledger
 from shoal.dp.domain import Coded, Domain
 from shoal.dp.insensitive import BITS, best_size, cells_of, change_of_sums, noisy_means, sums_of_groups
-from shoal.errors import OptionError
+from shoal.dp.intervals import release_intervals
+from shoal.errors import OptionError, TooLargeError
 from shoal.partitioning.insensitive import along_hilbert_curve
 
 LAST = 2**BITS - 1
@@ -121,6 +123,16 @@ def test_the_budget_is_spent_on_two_things(monkeypatch):
     noisy_means(Coded(numbers(2), np.zeros((50, 2), np.int64)), ledger, k=10)
     assert [entry.what.split()[1] for entry in ledger.entries] == ["number", "sums"]
     assert 0.999 < float(ledger.spent[0]) <= 1
+
+
+def test_a_tiny_epsilon_asks_for_no_more_than_fits(monkeypatch):
+    """The noisy number of records may be anything: here it is ten thousand million."""
+    monkeypatch.setattr(mechanisms, "drawn", lambda measurement, data: np.full(len(data), 10**10))
+    coded = Coded(numbers(1), np.zeros((5, 1), np.int64))
+    with pytest.raises(TooLargeError, match="Got 5,000,000,000, by the noisy number"):
+        noisy_means(coded, Ledger(Budget(1e-9)), k=2)
+    with pytest.raises(TooLargeError, match="Got 10,000,000,000 by noisy counts"):
+        release_intervals(coded, Ledger(Budget(1e-9)), alpha=3)
 
 
 def test_names_have_no_mean():

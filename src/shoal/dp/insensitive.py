@@ -28,7 +28,7 @@ from shoal.dp.budget import Ledger
 from shoal.dp.domain import Coded
 from shoal.dp.mechanisms import laplace
 from shoal.dp.released import Released
-from shoal.errors import OptionError
+from shoal.errors import OptionError, TooLargeError
 from shoal.partitioning.insensitive import along_hilbert_curve
 from shoal.progress import Progress, silent
 
@@ -36,6 +36,8 @@ from shoal.progress import Progress, silent
 BITS = 16
 # One part of so many of epsilon pays for the number of records.
 FOR_NUMBER = 20
+# Their noise takes about a minute.
+MOST_SUMS = 5_000_000
 
 
 def noisy_means(
@@ -59,6 +61,11 @@ def noisy_means(
     number = int(laplace(ledger, np.array([n]), for_number, what="the number of records")[0])
     k = best_size(max(number, 1), d, float(epsilon - for_number)) if isinstance(k, str) else k
     groups = max(1, number // k)
+    if groups * d > MOST_SUMS:
+        raise TooLargeError(
+            f"Noisy means must have at most {MOST_SUMS:,} sums. Got {groups * d:,}, by the noisy number of records.",
+            hint="choose a larger 'k', or a larger epsilon, with which the number is less noisy.",
+        )
     sums = sums_of_groups(cells_of(coded), k, groups)
     report(0.5)
     change = change_of_sums(groups, d)
@@ -91,12 +98,15 @@ def cells_of(coded: Coded) -> Array:
 
 def sums_of_groups(cells: Array, k: int, groups: int) -> Array:
     """Return int64[groups, d]: the sums of the cells of each k records in the order of the curve."""
-    d = cells.shape[1]
     ordered = cells[along_hilbert_curve(cells, BITS)][: groups * k]
-    # Where the curve ends: behind all records.
-    end = np.zeros((groups * k - len(ordered), d), np.int64)
-    end[:, 0] = (1 << BITS) - 1
-    return np.asarray(np.concatenate([ordered, end]).reshape(groups, k, d).sum(axis=1))
+    sums = np.zeros((groups, cells.shape[1]), np.int64)
+    starts = np.arange(0, len(ordered), k)
+    if len(starts):
+        sums[: len(starts)] = np.add.reduceat(ordered, starts, axis=0)
+    # Places that no record takes are at the end of the curve, behind all records.
+    taken = np.clip(len(ordered) - k * np.arange(groups), 0, k)
+    sums[:, 0] += (k - taken) * ((1 << BITS) - 1)
+    return sums
 
 
 @lru_cache(maxsize=1024)
