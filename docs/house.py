@@ -33,6 +33,7 @@ FLOWS = {
     ("release", "measure"): "loss, bounds",
     ("release", "privacy"): "audit, demands",
     ("release", "risk"): "linkage",
+    ("release", "dp"): "private tables, ledger",
     ("risk", "partitioning"): "the index",
     ("risk", "tables"): "coordinates",
 }

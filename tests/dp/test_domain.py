@@ -153,7 +153,14 @@ def test_undeclared_values_are_refused_without_telling_them():
 
 
 def test_a_template_holds_names_and_kinds_alone():
-    kinds = {"age": "integer", "a: b": "nominal", "x": "boolean", "town": "hierarchical", "day": "date"}
+    kinds = {
+        "age": "integer",
+        "a: b": "nominal",
+        "no": "boolean",
+        "ü": "ordinal",
+        "town": "hierarchical",
+        "day": "date",
+    }
     text = template(kinds)
     plain = yaml.safe_load(text)
     assert {name: one["kind"] for name, one in plain["columns"].items()} == kinds

@@ -91,6 +91,11 @@ def check_method(plan: Plan) -> None:
     from shoal.partitioning.run import resolve
     from shoal.privacy.demands import models_of
 
+    if plan.dp is not None:
+        from shoal.release.private.run import check_plan
+
+        check_plan(plan)
+        return
     for name in plan.demanded_of:
         models_of(plan, name)
 
@@ -104,6 +109,8 @@ def _seeded(plan: Plan) -> Plan:
     """Return the plan with a seed if it uses random numbers, so that its job file reproduces the release."""
     from shoal.partitioning.registry import find, find_refinement
 
+    if plan.dp is not None:
+        return plan  # noise has no seed
     # The default seed of auto is 0.
     is_random = plan.method != "auto" and (
         find(plan.method).random or (plan.refine is not None and find_refinement(plan.refine).random)

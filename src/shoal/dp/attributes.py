@@ -92,6 +92,19 @@ class AttributeDomain:
         """Return a pyarrow array of the values at these positions, rounded to whole ones."""
         raise NotImplementedError
 
+    def holds(self, column: Any, *, text: bool = False, decimal: str = ".") -> bool:
+        """Return whether a column has values of this domain only: a release must."""
+        try:
+            positions = self.encode(column, text=text, decimal=decimal)
+        except DataError:
+            return False
+        kind = "nominal" if self.kind in CATEGORIES else "continuous" if self.kind == "integer" else self.kind
+        again = _columns.decode(self.decode(positions), kind, name=self.name)[0]
+        found = _columns.decode(column, kind, text=text, decimal=decimal, name=self.name)[0]
+        if self.kind in CATEGORIES:
+            return True  # others were refused
+        return bool(np.allclose(again.values, found.values, rtol=1e-12, atol=0))  # type: ignore[union-attr]
+
     def snapped(self, positions: Array) -> Array:
         """Return int64[m]: the nearest positions that exist."""
         return np.clip(np.rint(positions), 0, self.size - 1).astype(np.int64)

@@ -184,7 +184,14 @@ def template(kinds: Mapping[str, str]) -> str:
     return "\n".join([*lines, ""])
 
 
+# Words that YAML reads as something else than a text.
+_TAKEN = ("y", "n", "yes", "no", "on", "off", "true", "false", "null")
+
+
 def _quoted(name: str) -> str:
     import json
+    import re
 
+    if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) and name.lower() not in _TAKEN:
+        return name
     return json.dumps(name, ensure_ascii=not name.isprintable())

@@ -98,6 +98,9 @@ def grown(coded: Coded, ledger: Ledger, epsilon: Number, *, records: float, repo
     total = mechanisms.laplace(ledger, np.array([len(coded.codes)]), whole[0], what="the number of records")[0]
     tree = Tree.of(coded.domain.sizes, len(coded.codes), float(total), _variance(whole[0], rows))
     depth = max(0, min(DEEPEST, math.ceil(math.log2(max(float(total) / records, 1.0)))))
+    if not depth:
+        # The one box that there is gets the budget of all counts.
+        tree.counts, tree.variances = _once_more(coded, ledger, tree, whole[3])
     grants = Grants(*(_geometric(share, depth) for share in whole[1:]))
     codes = np.array(coded.codes, order="C")
     open_ = [0]
@@ -108,6 +111,16 @@ def grown(coded: Coded, ledger: Ledger, epsilon: Number, *, records: float, repo
         if not open_:
             break
     return tree
+
+
+def _once_more(coded: Coded, ledger: Ledger, tree: Tree, epsilon: Fraction) -> tuple[list[float], list[float]]:
+    """Return the noisy number of records, averaged with a second one, each weighted by its precision."""
+    again = mechanisms.laplace(ledger, np.array([len(coded.codes)]), epsilon, what="the number of records, once more")[
+        0
+    ]
+    variance = _variance(epsilon, ledger.neighbours.rows)
+    weight = tree.variances[0] / (tree.variances[0] + variance)
+    return [weight * float(again) + (1 - weight) * tree.counts[0]], [weight * variance]
 
 
 def _geometric(share: Fraction, depth: int) -> tuple[Fraction, ...]:
