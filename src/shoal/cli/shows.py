@@ -169,13 +169,14 @@ def few_groups(n: int, k: int) -> str:
 
 
 def removed(count: int, plan: Plan) -> str:
-    """Return how many records are left out, and why."""
-    from shoal.release.groups.cells import shown_count
+    """Return how many records are left out, and why.
 
+    The console is for whoever holds the data, and tells rows before and after; certificate and report tell neither.
+    """
     why = f"because their cells have fewer than {plan.k} records"
     if plan.suppress:
         why = f"within the limit of {100 * plan.suppress:.4g} %"
-    return f"{shown_count(count, plan.k)} records, {why}"
+    return f"{count:,} record{'' if count == 1 else 's'}, {why}"
 
 
 def held(release: Release) -> Text:
