@@ -210,10 +210,7 @@ def verdicts(case: Case, epsilons: tuple[float, ...]) -> list[str]:
         found = {name: curve[epsilon] for name, curve in case.curves.items() if epsilon in curve}
         best = min(found, key=lambda name: found[name][1])
         loss, error = found[best]
-        better = [k for k, figures in case.groups.items() if figures[1] <= error]
-        beside = f"as good as microaggregation with k = {max(better)}" if better else "better than with any k here"
-        if better and max(better) == max(case.groups):
-            beside = f"worse than microaggregation with k = {max(better)}"
+        beside = place_of(error, case.groups)
         use = "" if error < 0.5 else " It is of no use."
         product = f"{epsilon * len(case.records):,.0f}"
         said.append(
@@ -221,6 +218,16 @@ def verdicts(case: Case, epsilons: tuple[float, ...]) -> list[str]:
             f"error of {100 * error:.3g} % and a loss of {100 * loss:.3g} %, {beside}.{use}"
         )
     return said
+
+
+def place_of(error: float, groups: dict[int, tuple[float, float]]) -> str:
+    """Say between which k of microaggregation an error of queries lies."""
+    better, worse = ([k for k in groups if (groups[k][1] <= error) == is_better] for is_better in (True, False))
+    if not better:
+        return f"better than microaggregation with k = {min(groups)}"
+    if not worse:
+        return f"worse than microaggregation with k = {max(groups)}"
+    return f"between microaggregation with k = {max(better)} and with k = {min(worse)}"
 
 
 def draw(cases_: list[Case]) -> None:
