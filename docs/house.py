@@ -47,11 +47,11 @@ PLACES = {
     "measure": (0.25, 2, "loss, bounds, utility"),
     "privacy": (1.5, 2, "audit, privacy models"),
     "risk": (2.75, 2, "what an intruder can do"),
-    "job_files": (4.0, 2, "YAML, TOML, JSON"),
-    "dp": (5.25, 2, "differential privacy"),
+    "dp": (4.0, 2, "differential privacy"),
+    "job_files": (5.25, 2, "YAML, TOML, JSON"),
     "partitioning": (0.25, 3, "methods that make groups"),
     "tables": (1.5, 4, "columns ⇄ coordinates"),
-    "io": (4.0, 3, "files and databases"),
+    "io": (5.25, 3, "files and databases"),
     "kernels": (0.25, 4, "compiled loops"),
 }
 # Boxes, gaps between them, and the margin, in pixels.

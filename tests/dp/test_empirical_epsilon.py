@@ -7,7 +7,7 @@ from neighbours import lower_bound
 from shoal.dp import Budget, Coded, Domain, Ledger, mechanisms
 from shoal.dp import leaves as leaves_
 from shoal.dp.cuts import UNIT
-from shoal.dp.histogram import histogram_release
+from shoal.dp.grids import histogram_release
 from shoal.dp.leaves import described
 from shoal.dp.mondrian import grown, mondrian
 

@@ -10,7 +10,7 @@ from neighbours import MIXED, table
 
 from shoal.dp import Budget, Coded, Domain, Ledger, Neighbours, mechanisms
 from shoal.dp.cuts import UNIT, places, scores
-from shoal.dp.histogram import histogram_release, nonnegative
+from shoal.dp.grids import histogram_release, nonnegative
 from shoal.dp.leaves import _sums
 from shoal.dp.mondrian import grown, mondrian
 from shoal.dp.registry import find, releases

@@ -37,9 +37,9 @@ NUMBER, ATTRIBUTES, MEDIANS, COUNTS = Fraction(2, 100), Fraction(10, 100), Fract
 SUMS = 1 - NUMBER - ATTRIBUTES - MEDIANS - COUNTS
 # By how much the budget of a depth is above that of the depth before: the cube root of 2.
 GROWTH = Fraction(126, 100)
-DEEPEST = 40
-# Boxes with fewer records are not cut, however large epsilon is: it would take long, and gain little.
-SMALLEST = 100.0
+# Boxes are cut this often at most, and not with fewer records, however large epsilon is: every box takes a millisecond.
+DEEPEST = 14
+SMALLEST = 20.0
 # Positions that a median is chosen from: many where boxes are few.
 CANDIDATES = 1024, 128
 SHALLOW = 5

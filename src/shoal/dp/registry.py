@@ -107,7 +107,7 @@ _RELEASES: tuple[PrivateRelease, ...] = (
         paper="Thaeter, F. (2021), section 10.2, algorithm 26 (corrected: noise 1 / epsilon for counts); Wasserman, "
         "L., Zhou, S. (2010): A statistical framework for differential privacy. JASA 105",
         cost="n d, and 15 microseconds for each cell of the grid",
-        function="histogram:histogram_release",
+        function="grids:histogram_release",
         options=(
             MethodOption("bins", 10, "Cells of an attribute with an order.", least=1, whole=True),
             FORM,
