@@ -133,6 +133,13 @@ def test_a_column_on_several_levels_is_found(town):
     assert any(found.startswith("levels: hierarchical (word)") for found in changed)
 
 
+def test_numbers_of_a_level_may_be_written_with_all_digits():
+    assert recoding._same("0." + "0" * 299 + "1", 1e-300)
+    assert recoding._same("0", -0.0)
+    assert not recoding._same("0", 1e-300)
+    assert not recoding._same("*", 1e-300)
+
+
 def test_values_that_were_not_coded_are_found():
     case, outcome = recoded(top_coding={"age": 60}, method="mdav")
     assert max(outcome.table["age"]) == 60

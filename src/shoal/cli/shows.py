@@ -121,9 +121,10 @@ def schema_notes(columns: Sequence[Column], attributes: Sequence[Attribute], pla
     if plan.quasi_identifiers is None and plan.rest is None:
         count = sum(column.role == "quasi-identifier" and column.inferred for column in columns)
         treated = "the only column without another role is treated as a quasi-identifier"
-        if count != 1:
+        if count > 1:
             treated = f"all {count} columns without another role are treated as quasi-identifiers"
-        yield f"No --qi given: {treated}."
+        if count:
+            yield f"No --qi given: {treated}."
 
 
 def summary(release: Release, files: Sequence[str], seconds: float) -> Table:
@@ -173,7 +174,7 @@ def removed(count: int, plan: Plan) -> str:
 
     The console is for whoever holds the data, and tells rows before and after; certificate and report tell neither.
     """
-    why = f"because their cells have fewer than {plan.k} records"
+    why = f"because {'its cell has' if count == 1 else 'their cells have'} fewer than {plan.k} records"
     if plan.suppress:
         why = f"within the limit of {100 * plan.suppress:.4g} %"
     return f"{count:,} record{'' if count == 1 else 's'}, {why}"

@@ -19,7 +19,7 @@ import numpy as np
 from shoal.arrays import Array
 from shoal.dp.budget import Budget, Ledger
 from shoal.dp.domain import Coded
-from shoal.dp.histogram import nonnegative
+from shoal.dp.grids import nonnegative
 from shoal.dp.mechanisms import laplace
 from shoal.dp.released import Released
 from shoal.errors import TooLargeError
