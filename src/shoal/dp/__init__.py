@@ -12,6 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from shoal.dp.budget import Budget, Ledger, Neighbours
+    from shoal.dp.calculators import (
+        release_intervals_size,
+        sampling_delta,
+        small_db_dimension,
+        small_db_error,
+        small_db_queries,
+        small_db_size,
+        small_db_size_by_dimension,
+    )
     from shoal.dp.domain import Coded, Domain
     from shoal.dp.mechanisms import exponential, histogram, laplace, mean, noisy_maximum, quantile, variance
     from shoal.dp.registry import PrivateRelease, releases
@@ -31,7 +40,14 @@ _HOME = {
     "mean": "mechanisms",
     "noisy_maximum": "mechanisms",
     "quantile": "mechanisms",
+    "release_intervals_size": "calculators",
     "releases": "registry",
+    "sampling_delta": "calculators",
+    "small_db_dimension": "calculators",
+    "small_db_error": "calculators",
+    "small_db_queries": "calculators",
+    "small_db_size": "calculators",
+    "small_db_size_by_dimension": "calculators",
     "variance": "mechanisms",
 }
 
@@ -49,7 +65,14 @@ __all__ = [
     "mean",
     "noisy_maximum",
     "quantile",
+    "release_intervals_size",
     "releases",
+    "sampling_delta",
+    "small_db_dimension",
+    "small_db_error",
+    "small_db_queries",
+    "small_db_size",
+    "small_db_size_by_dimension",
     "variance",
 ]
 

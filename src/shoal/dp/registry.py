@@ -75,6 +75,19 @@ FORM = MethodOption(
     ("records", "aggregated"),
 )
 
+ALPHA = MethodOption(
+    "alpha",
+    "auto",
+    "Intervals have about alpha / 6 of the records of the box that they divide.",
+    choices=("auto",),
+    least=0.01,
+    most=3,
+)
+SAFE_K = MethodOption("k", 20, "Least count that is published.", least=2, whole=True)
+BETA = MethodOption(
+    "beta", "auto", "Sampling rate; auto: the highest that delta allows.", choices=("auto",), least=1e-9, most=0.999
+)
+
 _RELEASES: tuple[PrivateRelease, ...] = (
     PrivateRelease(
         name="mondrian",
@@ -97,6 +110,72 @@ _RELEASES: tuple[PrivateRelease, ...] = (
         function="grids:histogram_release",
         options=(
             MethodOption("bins", 10, "Cells of an attribute with an order.", least=1, whole=True),
+            FORM,
+        ),
+    ),
+    PrivateRelease(
+        name="intervals",
+        summary="Intervals with about equally many records, of one attribute after the other, with noisy counts.",
+        paper="Blum, A., Ligett, K., Roth, A. (2013): A learning theory approach to noninteractive database privacy. "
+        "JACM 60 (ReleaseIntervals); Thaeter, F. (2021), section 10.2, algorithm 25 (mended)",
+        cost="n log n for each attribute, and some thousand noisy counts",
+        function="intervals:release_intervals",
+        options=(ALPHA, FORM),
+    ),
+    PrivateRelease(
+        name="noisy-means",
+        summary="Groups of k neighbours on a curve through the domain, with noise on their means that shrinks with k.",
+        paper="Soria-Comas, J. et al. (2014): Enhancing data utility in differential privacy via "
+        "microaggregation-based k-anonymity. VLDB Journal 23 (with a smaller sensitivity)",
+        cost="n log n",
+        function="insensitive:noisy_means",
+        options=(
+            MethodOption("k", "auto", "Records in a group.", choices=("auto",), least=2, whole=True),
+            FORM,
+        ),
+        kinds=("integer", "continuous", "date", "datetime", "ordinal"),
+    ),
+    PrivateRelease(
+        name="strongly-safe",
+        summary="Counts of a random sample in the cells of a fixed grid, without cells that have fewer than k.",
+        paper="Li, N., Qardaji, W., Su, D. (2012): On sampling, anonymization, and differential privacy. ASIACCS; "
+        "Thaeter, F. (2021), definition 3.16 and theorem 10.24",
+        cost="n log n",
+        function="sampling:strongly_safe",
+        options=(
+            SAFE_K,
+            BETA,
+            MethodOption("bins", 8, "Cells of an attribute.", least=1, whole=True),
+            FORM,
+        ),
+        delta=True,
+        units=False,
+    ),
+    PrivateRelease(
+        name="epsilon-safe",
+        summary="As strongly-safe, in boxes that follow the data, for which a share of epsilon pays.",
+        paper="Li, N., Qardaji, W., Su, D. (2012); Thaeter, F. (2021), remark 3.18",
+        cost="as intervals",
+        function="sampling:epsilon_safe",
+        options=(
+            SAFE_K,
+            BETA,
+            ALPHA,
+            MethodOption("share", 0.5, "Share of epsilon for the boxes.", least=0.01, most=0.99),
+            FORM,
+        ),
+        delta=True,
+        units=False,
+    ),
+    PrivateRelease(
+        name="small-db",
+        summary="The small database that answers all range queries about as the table does; for tiny universes.",
+        paper="Blum, A., Ligett, K., Roth, A. (2013), SmallDB; Thaeter, F. (2021), section 10.2, algorithm 24",
+        cost="grows with the number of databases; refused above 2,000,000",
+        function="small_db:small_db",
+        options=(
+            MethodOption("alpha", 0.5, "Error to aim at; less means a larger database.", least=0.01, most=1),
+            MethodOption("bins", 4, "Cells of an attribute.", least=1, whole=True),
             FORM,
         ),
     ),
