@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 from rich.text import Text
 
 from shoal.cli import shows
+from shoal.dp.budget import shown
 from shoal.options.option import Given
 from shoal.release.hooks import Hooks
 
@@ -57,15 +58,17 @@ def anonymize_privately(job: Job, shell: Shell, given: Given) -> None:
 
 def summary(made: PrivateTable, files: list[str]) -> Any:
     """Return what is shown of a private release."""
-    budget = made.ledger.budget
+    budget, entries = made.ledger.budget, len(made.ledger.entries)
+    answers = "1 answer" if entries == 1 else f"{entries} answers"
     rows: list[tuple[str, Any]] = [
-        ("rows", f"{made.rows:,}, none of them a record of the original"),
+        ("rows", f"{made.rows:,}, drawn from noisy answers, none copied"),
         ("promised", Text(f"{budget}: {made.ledger.neighbours}", "green")),
         (
             "in words",
-            f"nobody becomes surer than {100 * made.certainty:.3g} % that a person is in the table (from 50 %)",
+            f"nobody becomes surer than {100 * made.certainty:.3g} % that a person is in the table (from 50 %)"
+            + (f", but for a chance of delta = {shown(budget.delta)}" if budget.delta else ""),
         ),
-        ("spent on", f"{len(made.ledger.entries)} answers, listed in certificate and report"),
+        ("spent on", f"{answers}, listed in certificate and report"),
         *(("note", Text(words)) for words in made.said),
         *(("written", Text(name)) for name in files),
     ]

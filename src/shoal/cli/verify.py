@@ -135,7 +135,7 @@ def _verified_privately(source: Source, certificate: str, given: Given) -> bool:
         shows.print_json({**facts, "delta": found.delta, "checks": list(found.checked), "holds": True})
     rows: list[tuple[str, Any]] = [
         ("file", Text(source.name, style="bold")),
-        ("rows", f"{found.rows:,}, none of them a record of the original"),
+        ("rows", f"{found.rows:,}, drawn from noisy answers, none copied"),
         ("promised", f"epsilon {found.epsilon}, delta {found.delta}: {promised.neighbours}"),
         ("certificate", Text(certificate)),
         *(("checked", Text(words, "green")) for words in found.checked),
