@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from auditing import seeded
 from neighbours import lower_bound
 
 from shoal.dp import Budget, Coded, Domain, Ledger, mechanisms
@@ -19,6 +20,13 @@ CUBE = Domain.of({f"x{at}": {"kind": "integer", "lower": 0, "upper": 8} for at i
 # Neighbours: the second has one record more, as far out as can be.
 NEAR = np.array([[0], [1], [3]]), np.array([[0], [1], [3], [3]])
 CORNER = np.full((4, 16), 4), np.vstack([np.full((4, 16), 4), np.full((1, 16), 8)])
+
+
+@pytest.fixture(autouse=True)
+def the_same_noise_each_time(request, monkeypatch):
+    """Long runs, and the claim on the noise of counts, are about the noise that is really drawn."""
+    if request.node.get_closest_marker("long") is None and "noise_of_counts" not in request.node.name:
+        seeded(monkeypatch)
 
 
 def of_histogram(codes):
