@@ -18,6 +18,8 @@ from shoal.release.report.evidence import Evidence, Frequencies, Histogram
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+    from shoal.release.report.standing import Standing
+
 __all__ = [
     "Check",
     "ColumnFacts",
@@ -114,6 +116,7 @@ class Facts:
     output: File | None = None
     versions: tuple[tuple[str, str], ...] = ()  # package, version
     evidence: Evidence | None = None
+    standing: Standing | None = None  # what is still at risk, and what the release is good for
 
 
 @dataclass(frozen=True)
