@@ -323,7 +323,7 @@ def test_no_print_and_no_assert(path):
     assert not found
 
 
-DECORATORS = {"kernel", "inner", "inlined"}
+DECORATORS = {"inlined", "inner", "kernel", "lent"}
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
