@@ -307,3 +307,40 @@ def test_plans_name_no_files_of_the_server_for_those_who_may_not_open_them(tmp_p
             await visit.ask("PATCH", f"{where}/columns", json=built, status=200)
 
     asyncio.run(ask())
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        '{"fields": {"options": {"a": NaN}}}',
+        '{"fields": {"levels": {"age": [Infinity]}}}',
+        '{"fields": {"l": 1' + "0" * 400 + ', "sensitive_attributes": ["ill"], "quasi_identifiers": ["age"]}}',
+        '{"fields": {"method": "\\ud800"}}',
+        '{"fields": {"hierarchies": {"age": ' + "[" * 3000 + '"a"' + "]" * 3000 + "}}}",
+        '{"fields": {"hierarchies": {"age": ' + "[" * 300 + '"a"' + "]" * 300 + "}}}",
+        '{"fields": {"k": "Mallory"}}',
+        '{"fields": {"\\ud800": 1}}',
+        "[]",
+        "null",
+        '"\\ud800"',
+    ],
+)
+def test_odd_values_are_refused_or_kept_but_break_nothing(tmp_path, monkeypatch, body):
+    pretend(monkeypatch)
+
+    async def ask():
+        async with visiting(tmp_path) as visit:
+            table = await visit.read(await visit.post("/tables/demo", {}))
+            where, json_type = f"/api/v1/tables/{table['id']}", {"content-type": "application/json"}
+            answer = await visit.client.patch(f"{where}/plan", content=body, headers=json_type)
+            named = '{"kind": "run", "name": "\\ud800", "table": "' + table["id"] + '"}'
+            other = await visit.client.post("/api/v1/jobs", content=named, headers=json_type)
+            ran = await visit.client.post("/api/v1/jobs", json={"kind": "run", "table": table["id"], "assess": False})
+            await visit.get(f"/tables/{table['id']}")
+            await visit.get("/state")
+            return answer, other, ran
+
+    answer, other, ran = asyncio.run(ask())
+    assert answer.status_code in (200, 400, 422)
+    assert other.status_code == 422
+    assert ran.status_code == 202

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal.plan import Plan
-from shoal.web.drafts import Draft, refuse_paths
+from shoal.web.drafts import Draft, refuse_odd
 from shoal.web.faults import Fault
 from shoal.web.folders import file_name
 from shoal.web.jobs import Job, Kind, Queue, tell
@@ -189,13 +189,13 @@ class Desk:
 
     def change(self, table: Table, draft: Draft) -> None:
         """Take a new draft, if its plan can be."""
-        refuse_paths(draft.plan(), self.settings.paths)
+        refuse_odd(draft.plan(), self.settings.paths)
         table.keep(draft)
 
     async def tree(self, table: Table, column: str, hierarchy: Any) -> dict[str, Any]:
         """Return the tree of a hierarchy of a column."""
         plan = Plan.of(k=2, hierarchies={column: hierarchy})
-        refuse_paths(plan, self.settings.paths)
+        refuse_odd(plan, self.settings.paths)
         task = {"task": "tree", "where": table.where, "reading": table.reading, "column": column}
         return await self.quick({**task, "hierarchy": plan.job()["hierarchies"][column]}, table.folder)
 
@@ -222,7 +222,7 @@ class Desk:
         """Return the plan of a job: the one that is given, or the draft of the table."""
         table.require_ready()
         plan = table.draft.plan() if given is None else Plan.of(**given)
-        refuse_paths(plan, self.settings.paths)
+        refuse_odd(plan, self.settings.paths)
         return plan
 
     def run(
@@ -273,7 +273,7 @@ class Desk:
 def in_short(plan: Plan) -> str:
     """Return the demands of a plan in a few words."""
     words = [f"k = {plan.k}"]
-    words += [f"{name} = {getattr(plan, name):g}" for name in ("l", "t") if getattr(plan, name) is not None]
+    words += [f"{name} = {getattr(plan, name)}" for name in ("l", "t") if getattr(plan, name) is not None]
     models = [str(one) for many in plan.models.values() for one in many]
     words += models if len(models) == 1 else [f"{len(models)} models"] if models else []
     words += [plan.release] if plan.release != "microaggregation" else []

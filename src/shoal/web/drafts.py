@@ -6,6 +6,7 @@ those that its role allows.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -99,7 +100,7 @@ class Draft:
     @classmethod
     def of(cls, plan: Plan, columns: Sequence[str]) -> Draft:
         """Return the draft of a plan for a table with these columns."""
-        given = {name: value for name, value in plan.job().items() if value is not None}
+        given = {name: value for name, value in plain(plan).items() if value is not None}
         roles: dict[str, str] = {}
         for role, names in ROLES.items():
             if len(names) == 1:
@@ -167,8 +168,20 @@ def require_column(name: str, columns: Sequence[str]) -> None:
         raise OptionError("A column must be one of the table. Got another name.", hint)
 
 
-def refuse_paths(plan: Plan, paths: bool) -> None:
-    """Refuse a plan that names files of the server, unless users may open those."""
+def plain(plan: Plan) -> dict[str, Any]:
+    """Return a plan as plain values; refuse one that JSON cannot hold."""
+    try:
+        fields = plan.job()
+        json.dumps(fields, allow_nan=False, ensure_ascii=False).encode()
+    except (ValueError, RecursionError):
+        words = "A plan must hold texts and finite numbers only, nested a few levels deep. Got something else."
+        raise OptionError(words) from None
+    return fields
+
+
+def refuse_odd(plan: Plan, paths: bool) -> None:
+    """Refuse a plan that JSON cannot hold, and one that names files of the server unless users may open those."""
+    plain(plan)
     named = [one for one in plan.hierarchies.values() if isinstance(one, str) and not built(one)]
     if not paths and (named or plan.population is not None):
         raise Fault(403, "A plan must not name files of the server here. Got one.", "upload the file instead.")

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from shoal.plan import FORMS
 
-Text = Annotated[str, Field(max_length=10_000)]
-Name = Annotated[str, Field(min_length=1, max_length=1_000)]
-Short = Annotated[str, Field(min_length=1, max_length=200)]
+
+def _encodable(text: str) -> str:
+    """Refuse halves of characters, which JSON can hold but UTF-8 cannot."""
+    text.encode()
+    return text
+
+
+Encodable = Annotated[str, AfterValidator(_encodable)]
+Text = Annotated[Encodable, Field(max_length=10_000)]
+Name = Annotated[Encodable, Field(min_length=1, max_length=1_000)]
+Short = Annotated[Encodable, Field(min_length=1, max_length=200)]
 Number = Annotated[float, Field(allow_inf_nan=False)]
 Role = Literal[
     "quasi-identifier",
@@ -34,7 +42,7 @@ class Given(BaseModel):
 class Token(Given):
     """The token of a link."""
 
-    token: Annotated[str, Field(min_length=1, max_length=200)]
+    token: Annotated[Encodable, Field(min_length=1, max_length=200)]
 
 
 class Reading(Given):
@@ -44,17 +52,17 @@ class Reading(Given):
     table: Name | None = None
     query: Text | None = None
     sheet: Name | None = None
-    delimiter: Annotated[str, Field(min_length=1, max_length=3)] | None = None
+    delimiter: Annotated[Encodable, Field(min_length=1, max_length=3)] | None = None
     encoding: Short | None = None
-    decimal: Annotated[str, Field(min_length=1, max_length=1)] | None = None
-    quote: Annotated[str, Field(max_length=1)] | None = None
+    decimal: Annotated[Encodable, Field(min_length=1, max_length=1)] | None = None
+    quote: Annotated[Encodable, Field(max_length=1)] | None = None
     header: bool | None = None
 
 
 class Opening(Given):
     """A table of the machine that the server runs on, or of a database."""
 
-    path: Annotated[str, Field(min_length=1, max_length=4_000)]
+    path: Annotated[Encodable, Field(min_length=1, max_length=4_000)]
     reading: Reading = Reading()
 
 
@@ -64,7 +72,7 @@ class Demo(Given):
     rows: Annotated[int, Field(ge=20, le=1_000_000)] = 1000
 
 
-Markers = Annotated[list[str | int | Number], Field(max_length=100_000)]
+Markers = Annotated[list[Encodable | int | Number], Field(max_length=100_000)]
 
 
 class Change(Given):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Any
 
+from shoal.io.sql import Address
 from shoal.options.option import arguments_of
 from shoal.options.table import PLAN, READING, WRITING
 from shoal.release.report.facts import by_the_clock
@@ -41,13 +42,19 @@ def command_of(job: Job) -> str:
     if any(one is None for one in words):
         return shlex.join(["shoal", "anonymize", "--job", str(job.job_file)])
     options = [word for one in words for word in one or ()]
-    start = ["shoal", "anonymize", str(job.source), "-k", str(job.plan.k), "-o", str(job.output)]
+    start = ["shoal", "anonymize", _named(job), "-k", str(job.plan.k), "-o", str(job.output)]
     return shlex.join([*start, *options, "--report", str(job.report)])
+
+
+def _named(job: Job) -> str:
+    """Return the table as a command names it: the address of a database without its password."""
+    where = str(job.source)
+    return Address(where).name if where.startswith("postgres") and "://" in where else where
 
 
 def python_of(job: Job) -> str:
     """Return the Python code."""
-    read = ", ".join([repr(str(job.source)), *(f"{name}={value!r}" for name, value in job.reading.items())])
+    read = ", ".join([repr(_named(job)), *(f"{name}={value!r}" for name, value in job.reading.items())])
     lines = ["import shoal", "", "release = shoal.anonymize_file("]
     lines.append(f"    {read}," if not job.reading else f"    shoal.io.read({read}),")
     lines.append(f"    {str(job.output)!r},")
