@@ -263,3 +263,21 @@ def test_a_broken_file_is_told_in_one_sentence(tmp_path):
     assert "must" in table["error"]["message"]
     assert "nothing" not in table["error"]["message"].lower().replace("nothing was", "")
     assert "must have been read" in refused["error"]["message"]
+
+
+@pytest.mark.long
+def test_fifty_real_jobs_come_to_their_end(tmp_path):
+    async def many():
+        async with visiting(tmp_path, at_once=2) as visit:
+            table = await ready(visit)
+            plan = {**table["plan"], "method": "mdav", "bound": "none", "n_jobs": 1}
+            asked = {"kind": "run", "table": table["id"], "plan": plan, "assess": False}
+            jobs = [await visit.post("/jobs", asked, status=202) for _ in range(50)]
+            ended = [await visit.ended(job) for job in jobs]
+            results = [await visit.get(f"/jobs/{job['id']}/result") for job in jobs]
+            shas = {file["sha256"] for one in results for file in one["files"] if file["name"] == "release"}
+            return {job["state"] for job in ended}, shas
+
+    states, shas = asyncio.run(many())
+    assert states == {"done"}
+    assert len(shas) == 1
