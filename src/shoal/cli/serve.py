@@ -73,7 +73,7 @@ def serve(given: Given) -> None:
             _open(links[0])
 
     with suppress(KeyboardInterrupt):  # the usual end of a server
-        run(settings, on_start=on_start, on_link=lambda link: shell.show(_link("A visit ended. A new one", link)))
+        run(settings, on_start=on_start, on_link=lambda link: shell.out.print(_link("A visit ended. A new one", link)))
     shell.show(Text("The server was ended, and everything that it kept was wiped.", style="dim"))
 
 
@@ -122,7 +122,9 @@ def _absolute(source: str | None) -> str | None:
 def _show(shell: Shell, settings: Settings, links: list[str]) -> None:
     many = len(links) > 1
     what = "The page of user" if many else "The page"
-    shell.show(*(_link(f"{what} {at}" if many else what, link) for at, link in enumerate(links, 1)))
+    for at, link in enumerate(links, 1):
+        # Even when quiet: nobody gets in without it.
+        shell.out.print(_link(f"{what} {at}" if many else what, link))
     shell.show(
         Text("The link is good for one visit. Ctrl-C ends the server, and wipes everything that it kept.", style="dim")
     )

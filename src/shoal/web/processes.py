@@ -46,7 +46,6 @@ class Worker:
 
     def __init__(self, task: dict[str, Any], folder: Path, memory: float, seconds: float) -> None:
         self.task, self.folder, self.memory, self.seconds = task, folder, memory, seconds
-        self.peak = 0
         self._process: asyncio.subprocess.Process | None = None
         self._killed: Killed | None = None
 
@@ -122,9 +121,7 @@ class Worker:
         end = time.monotonic() + self.seconds
         while True:
             await asyncio.sleep(LOOK)
-            used = resident(process.pid)
-            self.peak = max(self.peak, used)
-            if used > self.memory:
+            if resident(process.pid) > self.memory:
                 words = f"A job may take at most {_in_words(self.memory)} of memory. Got more; it was ended."
                 self._killed = Killed(422, words, "take fewer rows or columns, or raise --memory of shoal serve.")
             elif time.monotonic() > end:
