@@ -81,10 +81,10 @@ function Column({ column, open, onOpen }) {
   const type = column.role === "identifier" || column.role === "dropped" ? "" : column.type;
   return html`<li class=${column.looks_like_identifier && column.role_inferred && column.role !== "identifier" ? "problem" : ""}>
     <div class="column">
-      <div><h3>${column.name} <small>${type || ""}</small></h3><p class="why">${different}<br />${range}</p></div>
+      <div><h2>${column.name} <small>${type || ""}</small></h2><p class="why">${different}<br />${range}</p></div>
       ${picture.shape === "none" ? html`<span class="note">${picture.why}</span>` : html`<${Spark} counts=${picture.counts} label=${told} />`}
       <${Roles} column=${column} />
-      <button type="button" class="btn quiet small" aria-expanded=${open} aria-controls="details-${column.position}" aria-label="Details of ${column.name}" onClick=${onOpen}>${open ? "Less" : "Details"}</button>
+      <button type="button" class="btn quiet small" aria-expanded=${open} aria-controls="details-${column.position}" aria-label="Details of ${column.name}" onClick=${onOpen}>Details</button>
     </div>
     ${open && html`<${Details} column=${column} />`}
   </li>`;

@@ -1,11 +1,11 @@
 // The map of risk and utility: what other values of k would cost on this table. A point becomes the plan.
 
-import { html } from "./vendor/htm-preact.js";
+import { html, useEffect } from "./vendor/htm-preact.js";
 import { Bar, ErrorNotice } from "./parts.js";
 import { RiskMap } from "./pictures.js";
 import * as api from "./api.js";
-import { attempt, jobsOf, start, store, takePlan, working } from "./store.js";
-import { percent, plural, seconds } from "./words.js";
+import { attempt, jobsOf, needResult, start, store, takePlan, working } from "./store.js";
+import { percent, seconds, whole } from "./words.js";
 
 const KS = [2, 3, 5, 10, 20];
 
@@ -27,6 +27,9 @@ async function pick(point) {
 
 export function MapPanel({ table }) {
   const job = jobsOf(table.id, "compare").at(-1);
+  useEffect(() => {
+    if (job) needResult(job.id);
+  }, [job?.id, job?.state]);
   const trials = (job && store.results[job.id]?.trials) || [];
   const points = pointsOf(trials, jobsOf(table.id, "run"));
   const ks = [...new Set([...KS, table.plan.k])].filter((k) => k <= table.rows / 2).sort((a, b) => a - b);
@@ -38,9 +41,9 @@ export function MapPanel({ table }) {
     ${job?.error && html`<${ErrorNotice} error=${job.error} />`}
     ${points.length > 0 && html`<${RiskMap} points=${points} chosen=${points.find((point) => point.trial?.k === table.plan.k)?.id} onPick=${pick} />
       <div class="key" aria-hidden="true"><span><i class="dot of-after"></i>tried</span><span><i class="dot of-dot2"></i>run</span></div>
-      <div class="scroll" tabindex="0" role="group" aria-label="Table of plans"><table class="data"><thead><tr><th scope="col">Plan</th><th scope="col" class="number">Risk</th><th scope="col" class="number">Loss</th><th scope="col" class="number">Groups</th><th scope="col" class="number">Time</th></tr></thead>
+      <div class="scroll" tabindex="0" role="group" aria-label="Table of plans"><table class="data"><thead><tr><th scope="col">Plan</th><th scope="col" class="number">Risk</th><th scope="col" class="number">Loss</th><th scope="col" class="number wide">Groups</th><th scope="col" class="number wide">Time</th></tr></thead>
       <tbody>${points.map((point) => html`<tr key=${point.id}><th scope="row"><button type="button" class="btn quiet small" onClick=${() => pick(point)}>${point.name}</button></th><td class="number">${percent(point.risk)}</td><td class="number">${percent(point.loss)}</td>
-        <td class="number">${point.trial ? plural(point.trial.groups, "group") : ""}</td><td class="number">${point.trial ? seconds(point.trial.seconds) : ""}</td></tr>`)}</tbody></table></div>`}
+        <td class="number wide">${point.trial ? whole(point.trial.groups) : ""}</td><td class="number wide">${point.trial ? seconds(point.trial.seconds) : ""}</td></tr>`)}</tbody></table></div>`}
     ${trials.filter((trial) => trial.error).map((trial, i) => html`<p key=${i} class="note">k = ${trial.k}: ${trial.error}</p>`)}
   </section>`;
 }

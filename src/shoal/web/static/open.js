@@ -47,7 +47,7 @@ function Drop({ sending, send }) {
       : html`<h2>Drop a table here</h2><p class="note">${store.catalogue.reading.join(", ")}; up to ${bytes(store.session.limits.upload_bytes)}</p>
         <div class="row"><button type="button" class="btn main" onClick=${() => input.current.click()}>Choose a file</button>
         <button type="button" class="btn" onClick=${() => attempt(async () => opened(await api.post("tables/demo", {})))}>Try the example</button></div>
-        <input ref=${input} type="file" class="hide" tabindex="-1" aria-hidden="true" onChange=${(event) => send(event.target.files[0])} />`}
+        <input ref=${input} type="file" hidden onChange=${(event) => send(event.target.files[0])} />`}
   </section>`;
 }
 

@@ -1,7 +1,7 @@
 // Drawings in SVG: small distributions, before and after, the map of risk and utility. Colours are classes of style.css.
 
 import { html } from "./vendor/htm-preact.js";
-import { number, percent, tick, whole } from "./words.js";
+import { percent, tick, whole } from "./words.js";
 
 /** A small distribution: bars of equal width. `counts` may be those of bins or of categories. */
 export function Spark({ counts, label }) {
@@ -52,26 +52,29 @@ export function Frequencies({ name, labels, before, after, pooled, missing, numb
   </tbody></table>`;
 }
 
-/** Risk against loss. Each point is a button: it becomes the plan. Lower left is better. */
-export function RiskMap({ points, chosen, onPick }) {
-  const [width, height, left, base, top] = [720, 330, 58, 284, 18];
-  const highest = (values, least) => Math.max(least, ...values) * 1.12;
-  const [most, worst] = [highest(points.map((p) => p.loss), 0.01), highest(points.map((p) => p.risk), 0.05)];
-  const x = (loss) => left + ((width - left - 24) * loss) / most;
-  const y = (risk) => base - ((base - top) * risk) / worst;
-  const ticks = [0, 0.25, 0.5, 0.75, 1];
-  return html`<svg class="map picture" viewBox="0 0 ${width} ${height}" role="group" aria-label="Risk and loss of ${points.length} plans; lower left is better">
-    ${ticks.map((t) => html`<g key=${t} aria-hidden="true"><path class="rule" d="M${left} ${y(t * worst)}H${width - 24}" />
-      <text class="last" x=${left - 8} y=${y(t * worst) + 4}>${percent(Number((t * worst).toPrecision(2)))}</text>
-      <text class="mid" x=${x(t * most)} y=${base + 18}>${percent(Number((t * most).toPrecision(2)))}</text></g>`)}
-    <text class="mid" x=${(left + width) / 2} y=${height - 6} aria-hidden="true">information lost</text>
-    <text x=${left - 50} y=${top - 6} aria-hidden="true">risk</text>
-    ${points.map((p, i) => html`<g key=${p.id} role="button" tabindex="0" class=${chosen === p.id ? "chosen" : ""}
-        aria-label="${p.name}: risk ${percent(p.risk)}, loss ${percent(p.loss)}. Make it the plan"
-        onClick=${() => onPick(p)} onKeyDown=${(event) => (event.key === "Enter" || event.key === " ") && (event.preventDefault(), onPick(p))}>
-      <title>${p.name}: risk ${percent(p.risk)}, loss ${percent(p.loss)}</title>
-      <circle class="ring" cx=${x(p.loss)} cy=${y(p.risk)} r="14" /><circle class="dot ${p.ran ? "ran" : ""}" cx=${x(p.loss)} cy=${y(p.risk)} r="7" />
-      <text x=${x(p.loss) + 11} y=${y(p.risk) - 8 + 0 * i} class="strong" aria-hidden="true">${p.short}</text></g>`)}</svg>`;
+/** Round steps from 0 to at least `most`: 0, 5 %, 10 %, .. */
+export function ticksTo(most) {
+  const rough = most / 4;
+  const ten = 10 ** Math.floor(Math.log10(rough));
+  const step = ten * [1, 2, 2.5, 5, 10].find((factor) => factor * ten >= rough);
+  return Array.from({ length: Math.ceil(most / step - 1e-9) + 1 }, (_, i) => i * step);
 }
 
-export const figure = (value) => number(value, 3);
+/** Risk against loss. Each point is a button: it becomes the plan. Lower left is better. */
+export function RiskMap({ points, chosen, onPick }) {
+  const narrow = matchMedia("(max-width: 640px)").matches;
+  const [width, height] = narrow ? [330, 290] : [860, 360];
+  const [left, right, base, top] = [46, 40, height - 46, 26];
+  const [across, upward] = [ticksTo(Math.max(0.01, ...points.map((p) => p.loss))), ticksTo(Math.max(0.05, ...points.map((p) => p.risk)))];
+  const x = (loss) => left + ((width - left - right) * loss) / across.at(-1);
+  const y = (risk) => base - ((base - top) * risk) / upward.at(-1);
+  return html`<svg class="map picture" viewBox="0 0 ${width} ${height}" role="group" aria-label="Risk and loss of ${points.length} plans; lower left is better">
+    <g aria-hidden="true">${upward.map((t) => html`<path key=${t} class="rule" d="M${left} ${y(t)}H${width - right}" /><text class="last" x=${left - 8} y=${y(t) + 4}>${percent(t)}</text>`)}
+      ${across.map((t) => html`<path key=${t} class="rule" d="M${x(t)} ${base}v5" /><text class="mid" x=${x(t)} y=${base + 18}>${percent(t)}</text>`)}
+      <text class="mid" x=${(left + width - right) / 2} y=${height - 8}>information lost</text><text x="0" y="11">highest risk</text></g>
+    ${points.map((p) => html`<g key=${p.id} role="button" tabindex="0" class=${chosen === p.id ? "chosen" : ""}
+        onClick=${() => onPick(p)} onKeyDown=${(event) => (event.key === "Enter" || event.key === " ") && (event.preventDefault(), onPick(p))}>
+      <title>${p.name}: risk ${percent(p.risk)}, loss ${percent(p.loss)}. Make it the plan</title>
+      <circle class="ring" cx=${x(p.loss)} cy=${y(p.risk)} r="13" /><circle class="dot ${p.ran ? "ran" : ""}" cx=${x(p.loss)} cy=${y(p.risk)} r="6" />
+      <text x=${x(p.loss) + 9} y=${y(p.risk) - 7} class="strong" aria-hidden="true">${p.short}</text></g>`)}</svg>`;
+}

@@ -1,10 +1,10 @@
 // What is promised: k, models for sensitive columns, units, strata; each with one sentence and what it costs.
 
-import { html, useState } from "./vendor/htm-preact.js";
+import { html, useEffect, useState } from "./vendor/htm-preact.js";
 import { setRole, summary } from "./columns.js";
 import { MapPanel } from "./map.js";
 import { ErrorNotice, Field, NumberField, Notice, Select, Title } from "./parts.js";
-import { changeColumns, changeFields, go, jobsOf, start, store, useStore, working } from "./store.js";
+import { changeColumns, changeFields, go, jobsOf, needResult, start, store, useStore, working } from "./store.js";
 import { list, percent, plural, whole } from "./words.js";
 
 const fieldOf = (name) => store.catalogue.fields.find((field) => field.name === name) || { words: "", cost: "" };
@@ -44,7 +44,7 @@ function Model({ column, text, at, models }) {
     ${(model?.parameters || []).map((parameter) => html`<div key=${parameter.name}><${Field} label=${parameter.name}>
       <${NumberField} class="short" aria-label="${parameter.name} of ${name} for ${column.name}" value=${given[parameter.name] === undefined ? parameter.default : Number(given[parameter.name])}
         step=${parameter.type === "int" ? 1 : "any"} onChange=${(value) => replace(written(name, { ...given, [parameter.name]: value }))} /><//></div>`)}
-    <button type="button" class="btn small quiet" aria-label="Take ${name} away from ${column.name}" onClick=${() => replace(null)}>Take away</button></div>
+    <button type="button" class="btn small quiet" aria-label="Take away ${name} from ${column.name}" onClick=${() => replace(null)}>Take away</button></div>
     ${model && html`<${Cost} words=${model.words} cost=${model.cost} />`}</div>`;
 }
 
@@ -133,6 +133,9 @@ function HowPart({ table }) {
 
 /** What a dry run found: what the plan means for this table, or why it is refused. */
 function Checked({ job }) {
+  useEffect(() => {
+    needResult(job.id);
+  }, [job.id, job.state]);
   const result = store.results[job.id];
   if (working(job)) return html`<${Notice} kind="plain" title="Checking.">The plan is tried on the table, without making anything.<//>`;
   if (job.error) return html`<${ErrorNotice} error=${job.error} />`;

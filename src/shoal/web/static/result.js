@@ -98,7 +98,7 @@ function Loss({ columns }) {
 
 function Checks({ result }) {
   return html`<section class="panel" aria-labelledby="checks"><h2 id="checks">What was checked</h2><p class="note">On the published table alone, without using how it was made.</p>
-    <div class="scroll" tabindex="0" role="group" aria-label="Checks"><table class="data"><thead><tr><th scope="col">Check</th><th scope="col">Result</th><th scope="col">What was found</th></tr></thead><tbody>
+    <div class="scroll" tabindex="0" role="group" aria-label="Checks"><table class="data checks"><thead><tr><th scope="col">Check</th><th scope="col">Result</th><th scope="col">What was found</th></tr></thead><tbody>
     ${result.checks.map((check, i) => html`<tr key=${i}><th scope="row">${check.what}</th><td><span class=${check.holds ? "passed" : "failed"}>${check.holds ? "✓ passed" : "✗ failed"}</span></td><td>${check.words}</td></tr>`)}</tbody></table></div></section>`;
 }
 
@@ -144,6 +144,6 @@ export function ResultScreen() {
     <${Checks} result=${result} />
     ${result.notes.length > 0 && html`<section class="panel" aria-labelledby="notes"><h2 id="notes">Notes</h2><ul class="gap">${result.notes.map((note, i) => html`<li key=${i}>${note}</li>`)}</ul></section>`}
     <${Again} again=${result.again} />
-    <section class="next" aria-label="Next step"><div><p>Not what you need? Change the plan and run again; this run stays in the list.</p>
+    <section class="next" aria-label="Next step"><div><p class="wide">Not what you need? Change the plan and run again; this run stays in the list.</p>
       <button type="button" class="btn" onClick=${() => go("runs", job.table)}>Compare runs</button><button type="button" class="btn main" onClick=${() => go("protection", job.table)}>Change the plan</button></div></section>`;
 }

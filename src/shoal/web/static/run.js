@@ -51,7 +51,7 @@ export function RunScreen() {
       <div class="gap" role="progressbar" aria-label="Progress of the run" aria-valuemin="0" aria-valuemax="100" aria-valuenow=${Math.round(100 * (job.state === "done" ? 1 : job.overall || 0))}><${Bar} share=${job.state === "done" ? 1 : job.overall} /></div>
       <${Phases} job=${job} /></section>
       <${Standing} job=${job} />`}
-    <section class="next" aria-label="Next step"><div><p>${working(job) ? "You may leave this screen, or reload it: the run goes on." : ""}</p>
+    <section class="next" aria-label="Next step"><div><p class="wide">${working(job) ? "You may leave this screen, or reload it: the run goes on." : ""}</p>
       ${working(job) && html`<button type="button" class="btn danger" onClick=${() => act("cancel")}>Cancel</button>`}
       ${job.state === "running" && html`<button type="button" class="btn main" disabled=${!job.searching || job.stopping} onClick=${() => act("stop")}>Good enough, stop here</button>`}
       ${ended && html`<button type="button" class="btn" onClick=${() => go("columns", job.table)}>Columns</button><button type="button" class="btn main" onClick=${() => go("protection", job.table)}>Change the plan</button>`}

@@ -17,12 +17,13 @@ function Run({ job, chosen, onChoose }) {
     set({ jobs: rest });
   });
   const { summary } = job;
+  const state = `${STATES[job.state]}${job.stopped_early ? ", stopped early" : ""}`;
   return html`<tr><td>${job.state === "done" && html`<input type="checkbox" aria-label="Compare ${name}" checked=${chosen} onChange=${onChoose} />`}</td>
-    <th scope="row">${name}<br /><span class="note">${store.tables[job.table]?.name || ""} ${new Date(job.created).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })}</span></th>
-    <td>${STATES[job.state]}${job.stopped_early ? ", stopped early" : ""}</td>
-    <td class="number">${summary ? whole(summary.k) : ""}</td><td class="number">${summary ? percent(summary.risk) : ""}</td><td class="number">${summary ? percent(summary.loss) : ""}</td>
-    <td><div class="row end">${job.state === "done" ? html`<button type="button" class="btn small" aria-label="Result of ${name}" onClick=${() => go("result", job.table, job.id)}>Result</button>` : html`<button type="button" class="btn small" aria-label="Look at ${name}" onClick=${() => go("run", job.table, job.id)}>Look</button>`}
-      ${!working(job) && html`<button type="button" class="btn small quiet" aria-label="Remove ${name}" onClick=${away}>Remove</button>`}</div></td></tr>`;
+    <th scope="row">${name}<br /><span class="note">${store.tables[job.table]?.name || ""} ${new Date(job.created).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" })}<span class="narrow">, ${state}</span></span>
+      <div class="row no-print">${job.state === "done" ? html`<button type="button" class="btn small" aria-label="Result of ${name}" onClick=${() => go("result", job.table, job.id)}>Result</button>` : html`<button type="button" class="btn small" aria-label="Look at ${name}" onClick=${() => go("run", job.table, job.id)}>Look</button>`}
+        ${!working(job) && html`<button type="button" class="btn small quiet" aria-label="Remove ${name}" onClick=${away}>Remove</button>`}</div></th>
+    <td class="wide">${state}</td>
+    <td class="number wide">${summary ? whole(summary.k) : ""}</td><td class="number">${summary ? percent(summary.risk) : ""}</td><td class="number">${summary ? percent(summary.loss) : ""}</td></tr>`;
 }
 
 /** One row of figures; the lowest of a row of losses and risks is marked. */
@@ -61,7 +62,7 @@ export function RunsScreen() {
   }, [wanted.join(), Object.values(jobs).filter((job) => job.kind === "assess" && job.state === "done").length]);
   return html`<${Title}>Runs of this sitting<//><p class="lead">${runs.length ? "Choose two or more to see them side by side. They are wiped when the server stops: download what you keep." : "No run yet. Each run stays here until the server stops."}</p>
     <${ErrorNotice} error=${error} />
-    ${runs.length > 0 && html`<section class="panel" aria-label="Runs"><div class="scroll" tabindex="0" role="group" aria-label="List of runs"><table class="data"><thead><tr><th scope="col"><span class="hide">Compare</span></th><th scope="col">Run</th><th scope="col">State</th><th scope="col" class="number">k</th><th scope="col" class="number">Risk</th><th scope="col" class="number">Loss</th><th scope="col"><span class="hide">Actions</span></th></tr></thead>
+    ${runs.length > 0 && html`<section class="panel" aria-label="Runs"><div class="scroll" tabindex="0" role="group" aria-label="List of runs"><table class="data"><thead><tr><th scope="col"><span class="hide">Compare</span></th><th scope="col">Run</th><th scope="col" class="wide">State</th><th scope="col" class="number wide">k</th><th scope="col" class="number">Risk</th><th scope="col" class="number">Loss</th></tr></thead>
       <tbody>${runs.map((job) => html`<${Run} key=${job.id} job=${job} chosen=${Boolean(chosen[job.id])} onChoose=${() => setChosen({ ...chosen, [job.id]: !chosen[job.id] })} />`)}</tbody></table></div></section>`}
     ${comparison && html`<${SideBySide} comparison=${comparison} />`}
     ${table && html`<${MapPanel} table=${table} />`}`;
