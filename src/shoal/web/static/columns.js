@@ -36,7 +36,7 @@ function Roles({ column }) {
   return html`<fieldset class="roles"><legend class="hide">Role of ${column.name}</legend><div class="chips">
     ${shown.map((role) => html`<label key=${role} title=${told[role]}><input type="radio" name="role-${column.position}" value=${role} checked=${role === column.role}
       onChange=${() => setRole(column, role)} /><span class=${role}>${SHORT[role]}</span></label>`)}
-  </div><p class="why">${column.role_inferred ? column.role_why : `Said by you. ${told[column.role] || ""}`}</p></fieldset>`;
+  </div><p class="why">${column.role_inferred ? column.role_why : `As you said. ${told[column.role] || ""}`}</p></fieldset>`;
 }
 
 const tell = (column, key, value, said) => changeColumns([{ column: column.name, [key]: value }], `${column.name}: ${said}.`);

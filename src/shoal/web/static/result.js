@@ -70,9 +70,9 @@ function Figures({ column }) {
   const dated = column.distribution?.dates;
   const kind = dated ? "date" : "continuous";
   const told = (value) => tick(value, kind, spread);
-  const arrow = (before, after, words) => (after === null || after === undefined ? null : html`<span>${before === null || before === undefined ? "" : `${words(before)} → `}${words(after)}</span>`);
+  const arrow = (name, before, after, words) => (after === null || after === undefined ? null : html`<span>${name} ${before === null || before === undefined ? "" : `${words(before)} → `}${words(after)}</span>`);
   const lasting = (value) => (dated ? `${number(value / 365.2425, 3)} years` : number(value, 3));
-  return html`<figcaption>${f.mean_after !== null && f.mean_after !== undefined && html`mean ${arrow(f.mean_before, f.mean_after, told)} sd ${arrow(f.sd_before, f.sd_after, lasting)}`}
+  return html`<figcaption>${arrow("mean", f.mean_before, f.mean_after, told)}${arrow("sd", f.sd_before, f.sd_after, lasting)}
     ${f.distance !== null && f.distance !== undefined && html`<span>${percent(f.distance)} of the frequencies changed</span>`}
     ${column.distribution?.missing?.[1] > 0 && html`<span>missing ${whole(column.distribution.missing[1])}</span>`}</figcaption>`;
 }
