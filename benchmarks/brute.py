@@ -18,6 +18,7 @@ from numba import njit
 
 from shoal.arrays import Array
 from shoal.kernels.groups import cost_of, join, mean_of
+from shoal.kernels.growth import Made
 from shoal.kernels.sums import add_exactly
 from shoal.partitioning.pool import numbered
 
@@ -120,6 +121,7 @@ def _one_seed_a_round(X, k, star):  # type: ignore[no-untyped-def]
     n, d = X.shape
     labels, sizes, count = np.full(n, -1, np.int64), np.zeros(n // k, np.int64), 0
     totals, means = np.zeros((n // k, 2, d)), np.zeros((n // k, d))
+    made = Made(labels, sizes, means, totals, np.zeros(n // k, np.int64), np.zeros(1, np.int64))
     rows = np.arange(n)
     centre = mean_of(X, rows)
     while rows.shape[0] >= k:
@@ -129,7 +131,7 @@ def _one_seed_a_round(X, k, star):  # type: ignore[no-untyped-def]
             closest = nearest_group(means, sizes, count, X[r], -1)[1]
             if _extends(X, k, rows, members, sizes[closest], means[closest]):
                 group, members = closest, members[:1]
-        join(X, members, group, labels, totals, sizes, means)
+        join(X, members, group, made)
         rows = unassigned(rows, labels)
         count = max(count, group + 1)
     while rows.shape[0] > 0:  # what is left goes to the nearest groups, the record closest to its group first
@@ -138,7 +140,7 @@ def _one_seed_a_round(X, k, star):  # type: ignore[no-untyped-def]
             distance, closest = nearest_group(means, sizes, count, X[rows[p]], -1)
             if distance < least:
                 least, row, group = distance, rows[p : p + 1], closest
-        join(X, row, group, labels, totals, sizes, means)
+        join(X, row, group, made)
         rows = unassigned(rows, labels)
     return labels, count
 

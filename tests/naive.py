@@ -4,7 +4,8 @@ The fast code must return *equal* labels, also with ties and duplicate records, 
 the rules:
 
 - squared distances are summed column by column, in column order (`sqdist`);
-- every mean is a correctly rounded sum divided by the count (`mean`), whatever the order of the records;
+- every mean is a correctly rounded sum divided by the count, whatever the order of the records, and that of
+  equal records is their value (`mean`);
 - lists of rows are kept in rising order, so the first of several minima or maxima is the lowest row; of
   several groups equally near the one created first is taken.
 
@@ -38,7 +39,9 @@ def sqdist1(p, q):
 
 
 def mean(P):
-    """Mean of the rows of P, from correctly rounded sums."""
+    """Mean of the rows of P, from correctly rounded sums; of equal rows, their value."""
+    if (P[0] == P).all():
+        return P[0]
     return np.array([math.fsum(P[:, j]) / len(P) for j in range(P.shape[1])])
 
 

@@ -6,13 +6,16 @@ import pytest
 import naive
 import shoal
 from invariants import check_partition
+from shoal.kernels import groups as _groups
 from shoal.kernels import index
 from shoal.kernels.trees import Growth, grow_tree
+from shoal.partitioning import pool
 from shoal.partitioning.constrained_lloyd import _nearest
 from shoal.partitioning.density import Candidates
 from shoal.partitioning.equal_groups import in_play
 from shoal.partitioning.maximum_distance import FurthestPairs
-from shoal.partitioning.pool import Pool, kinds
+from shoal.partitioning.pool import Groups, Pool, kinds
+from shoal.partitioning.refine import Work
 
 MANY = 10_000
 # The optimum of many records is sought for minutes; one of several starts is enough.
@@ -49,6 +52,66 @@ def test_a_partition_of_equal_records_is_refined_at_once(refinement, different):
     start = shoal.partition(X, 3, "mondrian")
     labels = shoal.refine(X, start, 3, refinement, random_state=0, **SHORT.get(refinement, {}))
     check_partition(labels, MANY, 3)
+
+
+# --- whose mean is their value, and whose cost is nothing ------------------------------------------------------------
+
+# Sums of these, divided by how many there are, often miss them by the last digit.
+AWKWARD = np.array([[0.1, 0.7], [1 / 3, -0.2], [0.6, 1e-310], [1e300 / 3, -0.0]])
+
+
+@pytest.mark.parametrize("small_table", [0, 1000])
+@pytest.mark.parametrize("size", [1, 3, 6, 49])
+def test_the_mean_of_equal_records_is_their_value(size, small_table, monkeypatch):
+    monkeypatch.setattr(pool, "SMALL_TABLE", small_table)
+    X, labels = np.repeat(AWKWARD[:3], size, axis=0), np.repeat(np.arange(3), size)
+    np.testing.assert_array_equal(pool.all_means(X, labels), AWKWARD[:3])
+    assert pool.squared_error(X, labels) == 0
+    for value in AWKWARD:
+        alike = np.repeat(value[None], size, axis=0)
+        assert pool.mean_of(alike).tobytes() == (value + 0.0).tobytes()
+        assert pool.cost_of(alike, np.arange(size)) == 0
+
+
+def test_a_group_that_grows_by_equal_records_has_their_value_as_its_mean():
+    """In steps, as methods make groups; one different record, and it is the sum divided by the count for good."""
+    X = np.repeat(AWKWARD[:2], [12, 12], axis=0)
+    made = Groups(X, 2)
+    group = made.open(np.array([0]))
+    for rows in ([1, 2], [3], [4, 5, 6]):
+        np.testing.assert_array_equal(_groups.mean_with(X, rows[0], group, made.made), X[0])
+        made.extend(group, np.array(rows))
+        np.testing.assert_array_equal(made.means[group], X[0])
+    np.testing.assert_array_equal(_groups.mean_with(X, 12, group, made.made), naive.mean(X[[*range(7), 12]]))
+    for rows in ([12], [7, 8]):
+        made.extend(group, np.array(rows))
+        np.testing.assert_array_equal(made.means[group], naive.mean(X[made.labels == group]))
+    np.testing.assert_array_equal(_groups.mean_with(X, 9, group, made.made), naive.mean(X[[*range(10), 12]]))
+
+
+def test_records_that_agree_in_one_coordinate_are_not_equal():
+    X = np.array([[0.1, 1.0], [0.1, 2.0], [0.1, 4.0]])
+    assert naive.mean(X)[0] != 0.1
+    np.testing.assert_array_equal(_groups.mean_of(X, np.arange(3)), naive.mean(X))
+    np.testing.assert_array_equal(pool.mean_of(X), naive.mean(X))
+
+
+def test_no_group_of_equal_records_is_moved_or_dissolved():
+    """Each move would seem to gain what a mean misses its records by, and the next one would undo it."""
+    X = np.repeat(AWKWARD[:3], 24, axis=0)
+    sizes = [3, 4, 5, 3, 5, 4] * 3
+    start = np.repeat(np.arange(len(sizes)), sizes)
+    work = Work(X, start, 3)
+    work.seek()
+    work.dissolve()
+    work.reassign()
+    np.testing.assert_array_equal(work.labels(), start)
+
+
+@pytest.mark.parametrize(("method", "options"), [("ona", {"n_init": 1}), ("ona*", {}), ("mdav*", {"closest": "cost"})])
+def test_equal_records_of_awkward_values_are_done_at_once(method, options):
+    X = AWKWARD[:2].repeat(5, axis=0)[np.arange(MANY) % 10] * np.arange(1, 6).repeat(2)[np.arange(MANY) % 10, None]
+    check_partition(shoal.partition(X, 3, method, **options), MANY, 3)
 
 
 # --- and looks at one of each kind -----------------------------------------------------------------------------------

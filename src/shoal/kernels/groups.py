@@ -2,27 +2,52 @@
 
 A sum is kept as an unevaluated pair of doubles (about 32 digits), so that it does not depend on the order
 in which records came and went: a mean is what `math.fsum` divided by the count gives.
+
+That is rounded twice, and could miss the value of records that are all equal by its last digit (0.1, three times).
+Their mean is their value: a group of equal records costs nothing, and no move out of it seems to gain.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from shoal.kernels.jit import kernel
-from shoal.kernels.sums import add_exactly, square_distance
+from shoal.kernels.jit import inner, kernel
+from shoal.kernels.sums import add_exactly, equal_rows, square_distance
+
+# In place of a row that all records of a group are equal to.
+DIFFERENT = -1
+
+
+@inner
+def common(X, rows, one):  # type: ignore[no-untyped-def]
+    """Row `one` if `rows` of X are all equal to it; DIFFERENT if not, or if `one` is that."""
+    p = 0
+    while one != DIFFERENT and p < rows.shape[0]:
+        if not equal_rows(X, one, rows[p]):
+            one = np.int64(DIFFERENT)
+        p += 1
+    return one
+
+
+@inner
+def write_mean(X, one, total, size, mean):  # type: ignore[no-untyped-def]
+    """Write the mean of `size` records with sum `total` float64[2, d] to `mean`; row `one` if they are equal to it."""
+    for j in range(mean.shape[0]):
+        # A zero is written without its sign.
+        mean[j] = (total[0, j] + total[1, j]) / size if one == DIFFERENT else X[one, j] + 0.0
 
 
 @kernel
-def join(X, rows, group, labels, totals, sizes, means):  # type: ignore[no-untyped-def]
-    """Add `rows` to `group`: labels int64[n], totals float64[g, 2, d], sizes int64[g], means float64[g, d]."""
-    d = X.shape[1]
+def join(X, rows, group, made):  # type: ignore[no-untyped-def]
+    """Add `rows` to a group of `made` (`shoal.kernels.growth.Made`)."""
+    total = made.totals[group]
+    made.kinds[group] = common(X, rows, made.kinds[group] if made.sizes[group] > 0 else rows[0])
     for i in rows:
-        labels[i] = group
-        for j in range(d):
-            add_exactly(totals[group], j, X[i, j])
-    sizes[group] += rows.shape[0]
-    for j in range(d):
-        means[group, j] = (totals[group, 0, j] + totals[group, 1, j]) / sizes[group]
+        made.labels[i] = group
+        for j in range(X.shape[1]):
+            add_exactly(total, j, X[i, j])
+    made.sizes[group] += rows.shape[0]
+    write_mean(X, made.kinds[group], total, made.sizes[group], made.means[group])
 
 
 @kernel
@@ -34,18 +59,21 @@ def mean_of(X, rows):  # type: ignore[no-untyped-def]
         for j in range(d):
             add_exactly(total, j, X[i, j])
     mean = np.empty(d)
-    for j in range(d):
-        mean[j] = (total[0, j] + total[1, j]) / rows.shape[0]
+    write_mean(X, common(X, rows, rows[0]), total, rows.shape[0], mean)
     return mean
 
 
 @kernel
-def mean_with(total, size, x):  # type: ignore[no-untyped-def]
-    """Mean of a group of `size` records with sum `total` float64[2, d] (overwritten) and the record x."""
-    mean = np.empty(x.shape[0])
-    for j in range(x.shape[0]):
-        add_exactly(total, j, x[j])
-        mean[j] = (total[0, j] + total[1, j]) / (size + 1)
+def mean_with(X, row, group, made):  # type: ignore[no-untyped-def]
+    """Mean of a group of `made` and one more row of X: float64[d]."""
+    total = made.totals[group].copy()
+    for j in range(X.shape[1]):
+        add_exactly(total, j, X[row, j])
+    one = made.kinds[group]
+    if one != DIFFERENT and not equal_rows(X, one, row):
+        one = np.int64(DIFFERENT)
+    mean = np.empty(X.shape[1])
+    write_mean(X, one, total, made.sizes[group] + 1, mean)
     return mean
 
 
@@ -61,18 +89,22 @@ def cost_of(X, rows):  # type: ignore[no-untyped-def]
 
 @kernel
 def all_means(X, labels, groups):  # type: ignore[no-untyped-def]
-    """Mean of each group: float64[groups, d]."""
+    """Mean of each group, NaN for a number that none has: float64[groups, d]."""
     n, d = X.shape
-    sizes = np.zeros(groups, np.int64)
-    means = np.zeros((groups, d))
+    sizes, kinds = np.zeros(groups, np.int64), np.full(groups, DIFFERENT)
+    means = np.empty((groups, d))
     totals = np.zeros((groups, 2, d))
     for i in range(n):
-        sizes[labels[i]] += 1
+        group = labels[i]
+        if sizes[group] == 0:
+            kinds[group] = i
+        elif kinds[group] != DIFFERENT and not equal_rows(X, kinds[group], i):
+            kinds[group] = DIFFERENT
+        sizes[group] += 1
         for j in range(d):
-            add_exactly(totals[labels[i]], j, X[i, j])
-    for g in range(groups):
-        for j in range(d):
-            means[g, j] = (totals[g, 0, j] + totals[g, 1, j]) / sizes[g]
+            add_exactly(totals[group], j, X[i, j])
+    for group in range(groups):
+        write_mean(X, kinds[group], totals[group], sizes[group], means[group])
     return means
 
 

@@ -34,6 +34,8 @@ class Made(NamedTuple):
     means : float64[g, d]
     totals : float64[g, 2, d]
         Sums in unevaluated pairs.
+    kinds : int64[g]
+        A record that all of a group are equal to, -1 if they differ; of no account while a group is empty.
     groups : int64[1]
         How many there are.
     """
@@ -42,12 +44,16 @@ class Made(NamedTuple):
     sizes: Array
     means: Array
     totals: Array
+    kinds: Array
     groups: Array
 
 
 @kernel
 def mean_present(points, mean):  # type: ignore[no-untyped-def]
-    """Write the mean of the present points to `mean`: their sum, which is kept exactly, divided by their number."""
+    """Write the mean of the present points to `mean`: their sum, which is kept exactly, divided by their number.
+
+    Only which point is furthest from it matters: if all are equal, all are equally far, whatever the last digit is.
+    """
     for j in range(mean.shape[0]):
         mean[j] = rounded_sum(points.total, j) / points.state[PRESENT]
 
@@ -57,7 +63,7 @@ def add_to(points, made, rows, group):  # type: ignore[no-untyped-def]
     """Move `rows` from the pool to a group."""
     for i in rows:
         take_out(points, i)
-    join(points.X, rows, group, made.labels, made.totals, made.sizes, made.means)
+    join(points.X, rows, group, made)
 
 
 @inner

@@ -119,7 +119,7 @@ def extends(X, made, r, rows, others, group, k, gamma, pairs):  # type: ignore[n
         return True
     if not pairs:
         return False
-    mean = mean_with(made.totals[group].copy(), m, X[r])
+    mean = mean_with(X, r, group, made)
     both = joined + ((m + 1) / (m + 2)) * square_distance(X, second, mean)
     return both / 2 < new
 
@@ -211,7 +211,7 @@ def star_steps(building, ahead, seeds, position, steps, k, gamma, pairs, by):  #
         taken, group = chosen(made, r, near, k, group, members)
         for i in taken:
             take_out(pool, i)
-        join(X, taken, group, made.labels, made.totals, made.sizes, made.means)
+        join(X, taken, group, made)
         for p in range(taken.shape[0] if by == BY_RECORD else 1):
             put(building.places, taken[p] if by == BY_RECORD else group)
     return position
@@ -256,7 +256,7 @@ def place_leftovers(X, made, rows, by):  # type: ignore[no-untyped-def]
                 first = p
         placed[first] = True
         target = group[first]
-        join(X, rows[first : first + 1], target, made.labels, made.totals, made.sizes, made.means)
+        join(X, rows[first : first + 1], target, made)
         x = X[rows[first]]
         for p in range(left):
             # Only the group that grew can have become closer, or further.
@@ -280,6 +280,7 @@ def star(X, k, gamma, pairs):  # type: ignore[no-untyped-def]
         np.zeros(groups, np.int64),
         np.zeros((groups, d)),
         np.zeros((groups, 2, d)),
+        np.empty(groups, np.int64),
         np.zeros(1, np.int64),
     )
     pool, seeds, inward = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n)
@@ -307,7 +308,7 @@ def star(X, k, gamma, pairs):  # type: ignore[no-untyped-def]
             if not extends(X, made, r, near[: k - 1], others[: k - 1], group, k, gamma, pairs):
                 group = np.int64(-1)
         taken, group = chosen(made, r, near, k, group, members)
-        join(X, taken, group, made.labels, made.totals, made.sizes, made.means)
+        join(X, taken, group, made)
         left = 0
         for i in pool:
             if made.labels[i] < 0:

@@ -100,12 +100,14 @@ def rounded_sum(parts, j):  # type: ignore[no-untyped-def]
 
 @kernel
 def exact_mean(X):  # type: ignore[no-untyped-def]
-    """Mean of all rows of X, from exact sums: float64[d]."""
+    """Mean of all rows of X, from exact sums, or their value if they are all equal: float64[d]."""
     n, d = X.shape
     total, mean = np.zeros((4, d)), np.empty(d)
+    equal = True
     for i in range(n):
+        equal = equal and equal_rows(X, 0, i)
         for j in range(d):
             add_at_length(total, j, X[i, j])
     for j in range(d):
-        mean[j] = rounded_sum(total, j) / n
+        mean[j] = X[0, j] + 0.0 if equal else rounded_sum(total, j) / n
     return mean

@@ -57,13 +57,21 @@ def first_of(values: Array, m: int) -> Array:
 
 
 def exact_mean(X: Array) -> Array:
-    """Return the mean of the rows of X, each coordinate the exact sum divided by their number: float64[d]."""
-    return np.array([fsum(column) for column in X.T.tolist()]) / len(X)
+    """Return the mean of the rows of X, each coordinate the exact sum divided by their number: float64[d].
+
+    The mean of equal rows is their value, as in the kernels.
+    """
+    return X[0] + 0.0 if _equal(X) else np.array([fsum(column) for column in X.T.tolist()]) / len(X)
 
 
 def mean_of(X: Array) -> Array:
     """Return the mean of the rows of X, as the mean of a group is computed: float64[d]."""
-    return np.array([pair_sum(column) for column in X.T.tolist()]) / len(X)
+    return X[0] + 0.0 if _equal(X) else np.array([pair_sum(column) for column in X.T.tolist()]) / len(X)
+
+
+def _equal(X: Array) -> bool:
+    """Return whether all rows of X are equal."""
+    return bool((X[0] == X).all())
 
 
 def cost_of(X: Array) -> float:

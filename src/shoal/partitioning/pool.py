@@ -238,6 +238,7 @@ class Groups:
             sizes=np.zeros(capacity, np.int64),
             means=np.zeros((capacity, d)),
             totals=np.zeros((capacity, 2, d)),
+            kinds=np.empty(capacity, np.int64),
             groups=np.zeros(1, np.int64),
         )
         self._centres: Pool | None = None
@@ -310,8 +311,7 @@ class Groups:
         )
 
     def _join(self, group: int, rows: Array) -> None:
-        made = self.made
-        _groups.join(self.X, rows, group, made.labels, made.totals, made.sizes, made.means)
+        _groups.join(self.X, rows, group, self.made)
 
 
 def square_distances(P: Array, q: Array) -> Array:

@@ -73,6 +73,8 @@ class Release:
         The population in which matches were counted.
     source, written : Source and Written, or None
         The files that were read and written.
+    stopped : bool
+        Whether somebody ended the search early, so that the same plan may give other groups.
     """
 
     verified: Verified
@@ -96,6 +98,7 @@ class Release:
     people: Any = None
     source: Source | None = None
     written: Written | None = None
+    stopped: bool = False
     created: str = field(default_factory=lambda: _now())
 
     def __post_init__(self) -> None:
