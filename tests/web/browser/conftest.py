@@ -1,16 +1,13 @@
 """A server as users start it, and a real browser that looks at its page."""
 
 import os
-import re
 import shutil
-import subprocess
-import sys
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from clocks import PATIENCE
+from served import serving
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 USERS = 24
@@ -39,35 +36,6 @@ def chromium():
         browser.close()
 
 
-class Server:
-    """A running ``shoal serve``, with a link for every test."""
-
-    def __init__(self, process, links):
-        self.process, self.links = process, links
-
-    def link(self):
-        """Return a link that nobody has used: that of a new user."""
-        return self.links.pop()
-
-
-@contextmanager
-def serving(folder, users, *options):
-    """Start ``shoal serve`` as a user would, and end it as a user would."""
-    command = [sys.executable, "-m", "shoal", "serve", "--no-browser", "--users", str(users), "--folder", str(folder)]
-    process = subprocess.Popen([*command, *options], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    try:
-        said, links = [], []
-        while len(links) < users:
-            line = process.stdout.readline()
-            said.append(line)
-            assert line, f"the server must print its links: {''.join(said)}"
-            links += re.findall(r"http://\S+#token=\S+", line)
-        yield Server(process, links)
-    finally:
-        process.terminate()
-        process.communicate(timeout=PATIENCE)
-
-
 @pytest.fixture(scope="session")
 def server(tmp_path_factory, chromium):
     """Return a server for all tests of this folder."""
@@ -80,7 +48,7 @@ class Page:
 
     def __init__(self, page):
         self.page, self.problems = page, []
-        page.set_default_timeout(1000 * PATIENCE)
+        page.set_default_timeout(1000 * float(os.environ.get("SHOAL_TEST_BROWSER_PATIENCE", PATIENCE)))
         page.on("pageerror", lambda error: self.problems.append(f"script: {error}"))
         page.on("console", self._on_console)
         page.on("dialog", self._on_dialog)

@@ -5,17 +5,16 @@ import { Bar, ErrorNotice } from "./parts.js";
 import { start, store, working } from "./store.js";
 import { number, percent } from "./words.js";
 
-const SHARES = new Set(["share", "percent", "%", "probability", "chance"]);
+const known = (figure) => typeof figure.value === "number";
 
-function value(figure) {
-  if (figure.value === null || figure.value === undefined) return "–";
-  if (typeof figure.value !== "number") return String(figure.value);
-  return SHARES.has(figure.unit) ? percent(figure.value) : number(figure.value, 3);
-}
-
+/** Bars in grey are there to be compared with. Shares are drawn as such, other numbers as shares of the largest. */
 function Question({ question }) {
-  return html`<div class="gap"><h3>${question.asks}</h3><table class="data"><tbody>
-    ${question.figures.map((figure, i) => html`<tr key=${i}><td>${figure.words || figure.name}</td><td class="number">${value(figure)}</td></tr>`)}</tbody></table></div>`;
+  const most = Math.max(0, ...question.figures.filter((figure) => !figure.share && known(figure)).map((figure) => figure.value));
+  const length = (figure) => (known(figure) ? figure.value / (figure.share ? 1 : most || 1) : 0);
+  return html`<div class="gap"><h3>${question.asks}</h3><table class="loss figures" aria-label=${question.asks}><tbody>
+    ${question.figures.map((figure, i) => html`<tr key=${i} class=${figure.compare ? "compare" : ""}><th scope="row">${figure.words || figure.name}</th>
+      <td><${Bar} share=${length(figure)} /></td><td class="number">${!known(figure) ? "–" : figure.share ? percent(figure.value) : number(figure.value, 3)}</td></tr>`)}</tbody></table>
+    ${question.reads && html`<p class="note">${question.reads}</p>`}</div>`;
 }
 
 export function Assessment({ job, run }) {
@@ -26,7 +25,7 @@ export function Assessment({ job, run }) {
       ${working(job) ? html`<p class="note" role="status">Being assessed: what an intruder can still find, what an analyst can still do.</p><div class="gap"><${Bar} share=${job.overall} /></div>` : html`<${ErrorNotice} error=${job?.error} />
       <div class="row gap"><button type="button" class="btn" onClick=${() => start({ kind: "assess", of: run.id })}>Assess this release</button></div>`}</div>`}
     ${result && html`<h2 id="assessed" class="hide">Risk beside utility</h2><div class="two gap">
-      <div class="panel"><h2>What remains at risk</h2>${side("risk").map((question) => html`<${Question} key=${question.name} question=${question} />`)}</div>
-      <div class="panel"><h2>What can still be done</h2>${side("utility").map((question) => html`<${Question} key=${question.name} question=${question} />`)}</div></div>
+      <div class="panel"><h2>What remains at risk</h2><p class="note">Bars in grey are there to be compared with.</p>${side("risk").map((question) => html`<${Question} key=${question.name} question=${question} />`)}</div>
+      <div class="panel"><h2>What can still be done</h2><p class="note">These figures compare with the original: keep them in the house.</p>${side("utility").map((question) => html`<${Question} key=${question.name} question=${question} />`)}</div></div>
       ${(result.notes || []).map((note, i) => html`<p key=${i} class="note gap">${note}</p>`)}`}</section>`;
 }

@@ -40,7 +40,7 @@ function wantedOf(how, text) {
 }
 
 const howOf = (hierarchy) =>
-  !hierarchy ? "" : typeof hierarchy === "string" ? (hierarchy.startsWith("prefixes") ? "prefixes" : hierarchy.startsWith("widths") ? "widths" : "file") : hierarchy.prefixes ? "prefixes" : hierarchy.widths ? "widths" : "written";
+  !hierarchy ? "" : typeof hierarchy === "string" ? (hierarchy.startsWith("prefixes") ? "prefixes" : hierarchy.startsWith("widths") ? "widths" : "file") : hierarchy.prefixes ? "prefixes" : hierarchy.widths ? "widths" : hierarchy.nodes ? "file" : "written";
 
 export function HierarchyPart({ column }) {
   const inForce = column.settings.hierarchy;

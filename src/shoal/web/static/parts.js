@@ -1,6 +1,6 @@
 // Small pieces that every screen uses: icons, notices, fields, dialogs. All text goes in as text, never as HTML.
 
-import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
+import { h, html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 
 const PATHS = {
   check: "M4 12l5 5L20 6",
@@ -74,8 +74,15 @@ export function Copy({ text, label = "Copy" }) {
   return html`<button type="button" class="btn small" onClick=${copy}><${Icon} name=${done ? "check" : "copy"} />${done ? "Copied" : label}</button>`;
 }
 
+let fields = 0;
+
+/** A control with its label, and a note that describes it. */
 export function Field({ label, note, children }) {
-  return html`<label class="field"><span>${label}</span>${children}${note && html`<small>${note}</small>`}</label>`;
+  const [id] = useState(() => `field-${++fields}`);
+  const control = Array.isArray(children) ? children.find((child) => child?.type) : children;
+  return html`<div class="field"><label for=${id}>${label}</label>
+    ${h(control.type, { ...control.props, id, "aria-describedby": note ? `${id}-note` : undefined })}
+    ${note && html`<small id="${id}-note">${note}</small>`}</div>`;
 }
 
 export function Select({ value, options, onChange, ...rest }) {

@@ -34,7 +34,6 @@ const parse = (text) => {
 };
 
 const written = (name, given) => [name, ...Object.entries(given).map(([key, value]) => `${key}=${value}`)].join(" ");
-const STARTS = { l: 2, p: 2, c: 3, alpha: 0.5, t: 0.2, n: 100, delta: 1, beta: 1, k: 5 };
 
 function Model({ column, text, at, models }) {
   const { name, given } = parse(text);
@@ -54,7 +53,7 @@ function SensitiveColumn({ column }) {
   const add = (name) => {
     const model = offered.find((one) => one.name === name);
     if (!model) return;
-    const given = Object.fromEntries(model.parameters.filter((one) => one.default === null || one.default === undefined).map((one) => [one.name, STARTS[one.name] ?? 1]));
+    const given = Object.fromEntries(model.parameters.filter((one) => one.default === null || one.default === undefined).map((one) => [one.name, one.example ?? 1]));
     changeColumns([{ column: column.name, models: [...models, written(name, given)] }], `${column.name}: ${name}.`);
   };
   return html`<div class="gap"><h3>${column.name}</h3>

@@ -171,7 +171,7 @@ export async function needResult(id) {
 
 function take(job) {
   const before = store.jobs[job.id];
-  set({ jobs: { ...store.jobs, [job.id]: { ...before, ...job } } });
+  set({ jobs: { ...store.jobs, [job.id]: { ...before, ...job, at: Date.now() } } });
   if (job.loss !== null && job.loss !== undefined && job.state === "running") {
     const trace = store.traces[job.id] || [];
     if (!trace.length || job.seconds > trace.at(-1).seconds) {
