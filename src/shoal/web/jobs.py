@@ -138,7 +138,7 @@ class Job:
 
 
 class Queue:
-    """All jobs that wait or run, of all users: first come, first served, but one user after the other.
+    """All jobs that wait or run, of all users, who take turns; those of one user run in their order.
 
     Parameters
     ----------
@@ -150,6 +150,8 @@ class Queue:
         self.running: set[Job] = set()
         self._waiting: deque[tuple[User, Job]] = deque()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._served: dict[str, int] = {}
+        self._turns = 0
 
     def add(self, user: User, job: Job) -> None:
         """Take a job, to be run when its turn comes."""
@@ -184,6 +186,7 @@ class Queue:
         """End all jobs of a user."""
         for job in list(user.jobs.values()):
             self.cancel(user, job)
+        self._served.pop(user.id, None)
 
     async def close(self) -> None:
         """End everything."""
@@ -207,14 +210,13 @@ class Queue:
                 tell(user, job)
 
     def _turn(self) -> tuple[User, Job]:
-        """Return the first job of a user of whom none runs, or else the first."""
-        owners = {id(user) for user, _ in self._waiting}
-        if len(owners) > 1:
-            for at, (user, job) in enumerate(self._waiting):
-                if not any(one in self.running for one in user.jobs.values()):
-                    del self._waiting[at]
-                    return user, job
-        return self._waiting.popleft()
+        """Return the first job of the user whose turn is longest ago, so that nobody waits for all jobs of another."""
+        at = min(range(len(self._waiting)), key=lambda at: self._served.get(self._waiting[at][0].id, 0))
+        user, job = self._waiting[at]
+        del self._waiting[at]
+        self._turns += 1
+        self._served[user.id] = self._turns
+        return user, job
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.ensure_future(work)
