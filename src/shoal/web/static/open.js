@@ -44,7 +44,7 @@ function Drop({ sending, send }) {
     <${Icon} name="file" />
     ${sending
       ? html`<h2>Sending ${sending.name}</h2><p class="note">${Math.round(100 * sending.share)} %</p><${Bar} share=${sending.share} />`
-      : html`<h2>Drop a table here</h2><p class="note">${store.catalogue.reading.join(", ")}; up to ${bytes(store.session.limits.upload_bytes)}</p>
+      : html`<h2>Drop a table here</h2><p class="note">${kinds()}; up to ${bytes(store.session.limits.upload_bytes)}</p>
         <div class="row"><button type="button" class="btn main" onClick=${() => input.current.click()}>Choose a file</button>
         <button type="button" class="btn" onClick=${() => attempt(async () => opened(await api.post("tables/demo", {})))}>Try the example</button></div>
         <input ref=${input} type="file" hidden onChange=${(event) => send(event.target.files[0])} />`}
@@ -68,6 +68,12 @@ function PathForm() {
     </div>
     <div class="row gap"><button class="btn" type="submit">Open it</button></div>
   </form>`;
+}
+
+/** The first few kinds of files, as a hint; packed ones are left out. */
+function kinds() {
+  const plain = store.catalogue.reading.filter((suffix) => !suffix.slice(1).includes("."));
+  return plain.length > 9 ? `${plain.slice(0, 9).join(", ")} and ${plain.length - 9} more` : plain.join(", ");
 }
 
 const READ = { reading: "being read", choose: "choose a table", failed: "could not be read" };

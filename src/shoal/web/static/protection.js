@@ -44,7 +44,7 @@ function Model({ column, text, at, models }) {
       <${NumberField} class="short" aria-label="${parameter.name} of ${name} for ${column.name}" value=${given[parameter.name] === undefined ? parameter.default : Number(given[parameter.name])}
         step=${parameter.type === "int" ? 1 : "any"} onChange=${(value) => replace(written(name, { ...given, [parameter.name]: value }))} /><//></div>`)}
     <button type="button" class="btn small quiet" aria-label="Take away ${name} from ${column.name}" onClick=${() => replace(null)}>Take away</button></div>
-    ${model && html`<${Cost} words=${model.words} cost=${model.cost} />`}</div>`;
+    ${model && html`<${Cost} words=${model.example === text ? model.words : `With ${model.example}: ${model.words}`} cost=${model.cost} />`}</div>`;
 }
 
 function SensitiveColumn({ column }) {

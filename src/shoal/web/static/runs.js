@@ -47,7 +47,7 @@ function SideBySide({ comparison }) {
       ${names.map((name) => html`<${Row} key=${name} name="Loss of ${name}" values=${runs.map((run) => run.by_attribute?.[name])} words=${percent} />`)}
       ${figures.map((name) => html`<${Row} key=${name} name=${name} values=${runs.map((run) => run.figures?.[name])} words=${(value) => number(value, 3)} low=${false} />`)}
       ${differences.map((one) => html`<tr key=${one.field}><th scope="row">Plan: ${one.field}</th>${one.values.map((value, i) => html`<td key=${i} class="number wrap">${short(value)}</td>`)}</tr>`)}
-      <tr><td></td>${runs.map((run) => html`<td key=${run.id} class="number"><button type="button" class="btn small" aria-label="Make ${run.name} the plan" onClick=${() => takePlan(run.plan, `The plan is now ${run.name}.`)}>Make it the plan</button></td>`)}</tr></tbody></table></div></section>`;
+      <tr><td></td>${runs.map((run) => html`<td key=${run.id} class="number"><button type="button" class="btn small" aria-label="Make it the plan: ${run.name}" onClick=${() => takePlan(run.plan, `The plan is now ${run.name}.`)}>Make it the plan</button></td>`)}</tr></tbody></table></div></section>`;
 }
 
 export function RunsScreen() {
