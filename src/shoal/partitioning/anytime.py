@@ -175,12 +175,12 @@ class _Hunt:
         self.quiet, self.tried = quiet, tried
         # Around their mean, records keep the digits in which they differ.
         self.X, self.k, self.rng, self.n_jobs = np.ascontiguousarray(X - X.mean(axis=0)), k, rng, n_jobs
-        self.begin, self.report, self.asked = begin, report, _unasked if quiet else asked_to_end()
+        self.begin, self.report = begin, report
         self.steps = None if max_steps == "none" else max_steps
         if time_limit is None:
             time_limit = DEFAULT_SECONDS if self.steps is None else np.inf
         self.until = begin + time_limit
-        self.stop = Event()
+        self.stop = Event() if quiet else _Stop()
         self.labels = self.start = compact(split_large(self.X, k, labels, mdav_plus, in_place=True))
         self.spread = squared_error(self.X, np.zeros(len(X), np.int64))
         self.bound = neighbour_bound(self.X, k, n_jobs) if len(X) <= BOUND_RECORDS else 0.0
@@ -236,7 +236,7 @@ class _Hunt:
 
     def _ended(self) -> bool:
         """Whether the time is over, also beside a limit of steps, or nothing can be gained any more."""
-        return time.perf_counter() >= self.until or self.stop.is_set() or self.asked() or self.error <= self.bound * MET
+        return time.perf_counter() >= self.until or self.stop.is_set() or self.error <= self.bound * MET
 
     def _whole(self) -> None:
         """Search the whole table."""
@@ -247,7 +247,7 @@ class _Hunt:
             self.labels, self.error = search.labels, search.error
             self.report(self._standing(search.steps / self.steps if self.steps else 1.0))
             # By steps, a bound that is met ends the search after all chains that run at the same time.
-            if time.perf_counter() >= self.until or self.asked() or (self.steps is None and self._ended()):
+            if time.perf_counter() >= self.until or (self.steps is None and self._ended()):
                 self.stop.set()
 
         if self._provable():
@@ -288,7 +288,7 @@ class _Hunt:
         seeds = [int(seed) for seed in self.rng.integers(0, 2**63, len(regions))]
 
         def search(region: int) -> Evolution | None:
-            if self.stop.is_set() or self.asked() or time.perf_counter() >= self.until:
+            if self.stop.is_set() or time.perf_counter() >= self.until:
                 return None
             rows, rng = regions[region], np.random.default_rng(seeds[region])
             found = Evolution(self.place.of(rows), compact(self.labels[rows]), rng, self.stop, turn=number)
@@ -306,15 +306,21 @@ class _Hunt:
                     self.error -= found.gained
                     made += found.steps
                 self.report(self._standing((number + done / n) / rounds))
-                if self.asked():
-                    self.stop.set()
         self.labels = compact(self.labels)
         self.error = squared_error(self.X, self.labels)
         return CYCLE * (int(self.labels.max()) + 1) * (time.perf_counter() - begin) / max(1, made)
 
 
-def _unasked() -> bool:
-    return False
+class _Stop(Event):
+    """Is set when somebody sets it, and when whoever called has asked to end (see `shoal.progress.ending_when`)."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._asked = asked_to_end()
+
+    def is_set(self) -> bool:
+        """Return whether to stop."""
+        return super().is_set() or self._asked()
 
 
 @contextmanager
