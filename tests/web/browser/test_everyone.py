@@ -124,7 +124,7 @@ def test_runs_are_compared_and_a_point_of_the_map_becomes_the_plan(visit, axe):
     page.locator(".map [role=button]", has_text="k = 20").first.wait_for()
     page.locator(".map [role=button]", has_text="k = 20").first.press("Enter")
     page.get_by_text("The plan is now k = 20").first.wait_for()
-    page.get_by_role("button", name="Protection", exact=True).click()
+    page.get_by_role("navigation", name="Steps").get_by_role("button", name="Protection").click()
     assert page.get_by_role("spinbutton", name="k", exact=True).input_value() == "20"
     page.get_by_role("button", name="Undo", exact=True).first.click()
     page.get_by_text("Undone.").first.wait_for()

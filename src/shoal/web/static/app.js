@@ -82,6 +82,8 @@ function App() {
   const { phase, toast, connected, table, view } = useStore();
   useEffect(() => {
     document.addEventListener("keydown", onKey);
+    // A file that is dropped beside its place must not replace the page.
+    for (const name of ["dragover", "drop"]) window.addEventListener(name, (event) => event.preventDefault());
     begin();
   }, []);
   useEffect(() => {

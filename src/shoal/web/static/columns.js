@@ -16,7 +16,7 @@ export const SHORT = {
   weight: "Weight", unit: "Unit", stratum: "Stratum", "quasi-identifier+sensitive": "Quasi-identifier and sensitive",
 };
 
-export const setRole = (column, role) => changeColumns([{ column: column.name, role }], `${column.name}: ${SHORT[role].toLowerCase()}.`);
+export const setRole = (column, role) => changeColumns([{ column: column.name, role }], `${column.name}: ${role ? SHORT[role].toLowerCase() : "role as inferred"}.`);
 
 function words(column) {
   const { picture } = column;

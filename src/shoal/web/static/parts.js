@@ -27,8 +27,15 @@ export function Notice({ kind = "", title, children, alert = false }) {
 
 /** An error of the library: what must hold, what was given, what to do. */
 export function ErrorNotice({ error }) {
+  const at = useRef(null);
+  useEffect(() => {
+    // The button that led to it may be at the other end of a long screen.
+    if (error) at.current?.scrollIntoView({ block: "nearest" });
+  }, [error]);
   if (!error) return null;
-  return html`<div class="notice bad" role="alert"><p><strong>${error.message}</strong></p>${error.hint && html`<p>${error.hint}</p>`}</div>`;
+  const problems = error.problems?.length > 1 ? error.problems : [];
+  return html`<div class="notice bad" role="alert" ref=${at}><p><strong>${error.message}</strong></p>${!problems.length && error.hint && html`<p>${error.hint}</p>`}
+    ${problems.length > 0 && html`<ul>${problems.map((one, i) => html`<li key=${i}>${one.message}${one.hint ? ` ${one.hint}` : ""}</li>`)}</ul>`}</div>`;
 }
 
 /** The heading of a screen. It takes the focus when the screen opens, so that a screen reader begins there. */

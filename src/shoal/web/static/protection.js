@@ -77,8 +77,8 @@ function OneColumn({ table, role, label }) {
   const now = table.columns_list.find((column) => column.role === role);
   const pick = (position) => {
     const column = table.columns_list[Number(position)];
-    if (position === "") setRole(now, "dropped");
-    else changeColumns([...(now ? [{ column: now.name, role: "dropped" }] : []), { column: column.name, role }], `${column.name}: ${role}.`);
+    if (position === "") setRole(now, null);
+    else changeColumns([...(now ? [{ column: now.name, role: null }] : []), { column: column.name, role }], `${column.name}: ${role}.`);
   };
   return html`<div><${Field} label=${label}><${Select} value=${now ? String(now.position) : ""} options=${[["", "none"], ...table.columns_list.map((column) => [String(column.position), column.name])]} onChange=${pick} /><//>
     <${Cost} words=${field.words} cost=${field.cost} /></div>`;
@@ -90,7 +90,7 @@ function StrataPart({ table }) {
   const add = (position) => position !== "" && setRole(table.columns_list[Number(position)], "stratum");
   const others = table.columns_list.filter((column) => column.role !== "stratum");
   return html`<div><${Field} label="Strata"><${Select} value="" options=${[["", now.length ? "add another" : "none"], ...others.map((column) => [String(column.position), column.name])]} onChange=${add} /><//>
-    ${now.length > 0 && html`<ul class="row gap" aria-label="Strata">${now.map((column) => html`<li key=${column.position}><button type="button" class="btn small" aria-label="${column.name} is no stratum" onClick=${() => setRole(column, "quasi-identifier")}>${column.name} ×</button></li>`)}</ul>`}
+    ${now.length > 0 && html`<ul class="row gap" aria-label="Strata">${now.map((column) => html`<li key=${column.position}><button type="button" class="btn small" aria-label="${column.name} is no stratum" onClick=${() => setRole(column, null)}>${column.name} ×</button></li>`)}</ul>`}
     <${Cost} words=${field.words} cost=${field.cost} /></div>`;
 }
 
