@@ -5,9 +5,9 @@ import shutil
 from pathlib import Path
 
 import pytest
+from served import serving
 
 from clocks import PATIENCE
-from served import serving
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 USERS = 24

@@ -35,7 +35,9 @@ def set_method(page, method):
 
 def run(page):
     page.get_by_label("Next step").get_by_role("button", name="Run").click()
-    page.get_by_role("progressbar", name="Progress of the run").or_(page.get_by_role("heading", name="Release of")).first.wait_for()
+    page.get_by_role("progressbar", name="Progress of the run").or_(
+        page.get_by_role("heading", name="Release of")
+    ).first.wait_for()
 
 
 def result(page):

@@ -151,7 +151,9 @@ def test_a_search_is_stopped_when_it_is_good_enough(visit):
     page.get_by_text("Loss so far").wait_for()
     page.locator("button:enabled", has_text="Good enough, stop here").click()
     result(page)
-    assert "ended by hand" in page.locator("section", has=page.get_by_role("heading", name="Make it again")).inner_text()
+    assert (
+        "ended by hand" in page.locator("section", has=page.get_by_role("heading", name="Make it again")).inner_text()
+    )
 
 
 def test_words_of_the_data_are_never_html(visit, tmp_path):
