@@ -1,4 +1,4 @@
-"""The page for everyone: by keyboard alone, for screen readers, light and dark, on a phone, on paper, with 500 columns."""
+"""The page for everyone: by keyboard, for screen readers, light and dark, on a phone, on paper, with 500 columns."""
 
 import pytest
 from steps import open_demo, result, run, screen_is, set_method, set_role, settled, to_protection, upload
@@ -51,7 +51,7 @@ def press_until(page, key, name, most=250):
     for _ in range(most):
         page.keyboard.press(key)
         focus = page.evaluate(
-            "[document.activeElement.getAttribute('aria-label'), document.activeElement.textContent, document.activeElement.value]"
+            "(at => [at.getAttribute('aria-label'), at.textContent, at.value])(document.activeElement)"
         )
         if name in [word and word.strip() for word in focus]:
             return

@@ -109,7 +109,7 @@ function GenericField({ field, plan }) {
   return html`<div><${Field} label=${field.name.replaceAll("_", " ")}>${control}<//><${Cost} words=${field.words} cost=${field.cost} /></div>`;
 }
 
-const SHOWN = ["k", "release", "method", "time_limit", "suppress", "n_jobs"];
+const SHOWN = ["k", "release", "method", "time_limit", "suppress", "n_jobs", "rest", "k_map"];
 
 function HowPart({ table }) {
   const { forms, methods, fields } = store.catalogue;
