@@ -23,6 +23,10 @@ K = 3
 TIMES = 10
 # Beyond this exponent of the number of rows, time is said to grow faster than the rows.
 LINEAR = 1.3
+# Values of which three or six are summed and divided: the last digit is another one.
+AWKWARD = np.array([0.1, 0.7, 1 / 3, 0.2, 0.6, 1.1, 1 / 7, 2 / 3])
+# Beyond so many times the time for codes, values are said to be dear.
+DEAR = 5.0
 # Several starts, or a search as long as one likes: one of them, or so many steps.
 SHORT: dict[str, dict[str, Any]] = {"lmas": {"n_init": 1}, "ona": {"n_init": 1}, "anytime": {"max_steps": 1000}}
 
@@ -31,6 +35,12 @@ def codes(n: int, different: int) -> Array:
     """Return n records of three codes each, with so many different ones at most, all of them nearly as often."""
     rng = np.random.default_rng(0)
     return rng.integers(0, 1000, (different, 3))[rng.integers(0, different, n)].astype(np.float64)
+
+
+def awkward(n: int, different: int) -> Array:
+    """Return n records, at most so many of them different, of values that sums divided by their number often miss."""
+    rng = np.random.default_rng(0)
+    return AWKWARD[rng.integers(0, len(AWKWARD), (different, 3))][rng.integers(0, different, n)]
 
 
 def half(n: int) -> Array:
@@ -76,6 +86,37 @@ def growth(names: list[str], n: int) -> Table:
     return table
 
 
+def last_digits(names: list[str], n: int) -> Table:
+    """Time every method on equal rows whose mean is not their value, unless it is taken to be."""
+    table = Table(
+        "Values that a mean misses",
+        f"0.1 + 0.1 + 0.1, divided by 3, is not 0.1: its last digit is another one. As above, with rows of 0.1, 0.7, "
+        f"1/3 and the like, of which 1 and 10 are different; seconds for {n:,} rows, and how many times as long "
+        f"{TIMES * n:,} take. Last: against 10 kinds of whole numbers.",
+        ["method", "1 kind", "x", "10 kinds", "x", "/ whole numbers"],
+    )
+    fast, dear = [], []
+    for name in names:
+        seconds(name, awkward(1500, 1500))
+        cells: list[str] = []
+        few, worst = 0.0, 0.0
+        for different in (1, 10):
+            few, many = (seconds(name, awkward(rows, different)) for rows in (n, TIMES * n))
+            worst = max(worst, many / few)
+            cells += [show(few), f"{many / few:.1f}"]
+        share = few / seconds(name, codes(n, 10))
+        table.add(name, *cells, f"{share:.2f}")
+        if worst > TIMES**LINEAR:
+            fast.append(f"`{name}` ({worst:.0f})")
+        if share > DEAR:
+            dear.append(f"`{name}` ({share:.0f})")
+    table.verdicts += [
+        f"Faster than the rows, by an exponent above {LINEAR}, grows the time of: {', '.join(fast) or 'none'}.",
+        f"More than {DEAR:.0f} times as long as with whole numbers takes: {', '.join(dear) or 'none'}.",
+    ]
+    return table
+
+
 def main() -> None:
     """Measure, and write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -83,7 +124,8 @@ def main() -> None:
     quick = parser.parse_args().quick
     names = [method.name for method in shoal.methods() if not method.univariate and method.name != "exact"]
     names += [f"+ {refinement.name}" for refinement in shoal.refinements()]
-    tables = [growth(names, 2000 if quick else 10_000)]
+    n = 2000 if quick else 10_000
+    tables = [growth(names, n), last_digits(names, n)]
     publish("equal-rows", "Equal rows", INTRO, tables, quick=quick, times="One thread, one run each, processor time.\n")
 
 

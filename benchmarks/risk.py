@@ -78,6 +78,26 @@ def links(n: int) -> dict[str, Callable[[], Any]]:
         "deviation_disclosure": partial(shoal.risk.deviation_disclosure, original, release),
         "rank_disclosure": partial(shoal.risk.rank_disclosure, original, release),
         "robust_disclosure": partial(shoal.risk.robust_disclosure, original, release),
+        "probabilistic_linkage of 20,000": partial(
+            shoal.risk.probabilistic_linkage, original, release, [f"c{j}" for j in range(8)], sample=20_000
+        ),
+    }
+
+
+def attacks(n: int) -> dict[str, Callable[[], Any]]:
+    """Return the attacks on a release of n records with a sensitive attribute of five values."""
+    original, release = released(n)
+    secret = np.random.default_rng(1).choice(list("abcde"), n)
+    before, after = (table.append_column("secret", pa.array(secret)) for table in (original, release))
+    names, half = original.column_names, n // 2
+    return {
+        "singling_out": partial(shoal.risk.singling_out, original, release),
+        "inference of 20,000": partial(shoal.risk.inference, before, after, names, "secret", sample=20_000),
+        "linkability of 20,000": partial(shoal.risk.linkability, original, release, sample=20_000),
+        "model_gain of 5,000": partial(shoal.risk.model_gain, before, after, names, "secret", sample=5000),
+        "membership": partial(
+            shoal.risk.membership, original.slice(0, half), original.slice(half), release.slice(0, half)
+        ),
     }
 
 
@@ -125,6 +145,7 @@ def main() -> None:
     tables = [
         measured("Keys", "Eight attributes.", calls, sizes),
         measured("Links", "Ten columns of numbers, groups of at least 5.", links, sizes),
+        measured("Attacks", "Ten columns of numbers and a sensitive attribute, groups of at least 5.", attacks, sizes),
         measured("All at once", "`shoal.assess` of twenty columns, eight of them grouped.", assessments, sizes[:1]),
     ]
     publish("risk-speed", "The speed of measures of risk", INTRO, tables, quick=quick, times=TIMES, module="risk")

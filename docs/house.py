@@ -15,7 +15,7 @@ SOURCE = Path(__file__).resolve().parent.parent / "src" / "shoal"
 BEGIN, END = "<!-- packages: begin (docs/house.py) -->", "<!-- packages: end -->"
 
 # What everybody may import: the picture shows it as one strip.
-BASE = ("arrays", "errors", "fields", "frozen", "options", "plan", "progress")
+BASE = ("arrays", "entry", "errors", "fields", "frozen", "options", "plan", "progress")
 # What the lower package gives to the upper one, for each arrow of the picture.
 FLOWS = {
     ("cli", "web"): "settings",

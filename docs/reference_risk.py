@@ -6,12 +6,9 @@ import inspect
 import re
 from collections.abc import Sequence
 
-from shoal.measure.registry import Measure as UtilityMeasure
+from shoal.entry import Entry
 from shoal.measure.registry import measures as utility_measures
-from shoal.risk.registry import Measure as RiskMeasure
 from shoal.risk.registry import measures as risk_measures
-
-Measure = RiskMeasure | UtilityMeasure
 
 HEAD = """\
 # Measures of risk
@@ -54,7 +51,7 @@ def utility_page() -> str:
     return _page(UTILITY_HEAD, UTILITY_KINDS, utility_measures())
 
 
-def _page(top: str, kinds: dict[str, str], found: Sequence[Measure]) -> str:
+def _page(top: str, kinds: dict[str, str], found: Sequence[Entry]) -> str:
     lines = ["| Measure | Question |", "|---|---|"]
     lines += [f"| [`{one.name}`](#{one.name}) | {one.question} |" for one in found]
     parts = [top, "\n".join(lines) + "\n"]
@@ -64,7 +61,7 @@ def _page(top: str, kinds: dict[str, str], found: Sequence[Measure]) -> str:
     return "\n".join(parts)
 
 
-def section(one: Measure) -> str:
+def section(one: Entry) -> str:
     """Return what the page says of one measure."""
     function = one.load()
     described, parameters = parts_of(function)
@@ -81,7 +78,7 @@ def section(one: Measure) -> str:
         "\n\n".join(
             [
                 f"### `{one.name}` {{ #{one.name} }}",
-                f"```text\nshoal.{package(one)}.{one.name}{signature(function)}\n```",
+                f"```text\nshoal.{one.package}.{one.name}{signature(function)}\n```",
                 described,
                 "\n".join(facts),
                 "\n".join(["| Parameter | Meaning |", "|---|---|", *parameters]),
@@ -90,11 +87,6 @@ def section(one: Measure) -> str:
         )
         + "\n"
     )
-
-
-def package(one: Measure) -> str:
-    """Return the package of a measure."""
-    return "risk" if isinstance(one, RiskMeasure) else "measure"
 
 
 def signature(function: object) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from fuzz.case import Case
 from fuzz.plans import random_case
-from fuzz.workers import FOLDER, Budget, Run, examined
+from fuzz.workers import FOLDER, LIMIT, Budget, Run, examined
 
 
 def main() -> int:
@@ -22,6 +22,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=1, help="processes (default: %(default)s)")
     parser.add_argument("--folder", type=Path, default=FOLDER, help="where findings go (default: %(default)s)")
     parser.add_argument("--skip", default="", help="findings to leave out, by their first words, separated by commas")
+    parser.add_argument("--patience", type=float, default=LIMIT, help="seconds for one input (default: %(default)s)")
     parser.add_argument("--replay", metavar="SEED|FILE", help="repeat one input and show what is wrong with it")
     given = parser.parse_args()
     if given.replay is not None:
@@ -31,7 +32,8 @@ def main() -> int:
     seconds = 3600.0 if given.inputs is not None and "--seconds" not in " ".join(sys.argv) else given.seconds
     began = time.monotonic()
     print(f"inputs from {start}, {given.jobs} processes, at most {seconds:g} seconds", file=sys.stderr)
-    run = Run(Budget(start, given.jobs, began + seconds, given.inputs, skip), given.folder)
+    budget = Budget(start, given.jobs, began + seconds, given.inputs, skip, patience=given.patience)
+    run = Run(budget, given.folder)
     counts = run.carry_out()
     rate = counts.total / counts.seconds if counts.seconds else 0.0
     print(

@@ -129,14 +129,15 @@ def check(case: Case, outcome: Outcome) -> list[str]:
 
 def _texts(checked: Checked) -> Iterator[str]:
     texts, table = checked.outcome.texts, checked.outcome.table or {}
+    told = recoding.limits(checked.case)
     for name in SILENT:
-        for marker in sorted(markers.in_text(texts.get(name, ""))):
+        for marker in sorted(markers.in_text(texts.get(name, "")) - (told if name == "output" else set())):
             yield f"marker in {name}: {marker} ({_origin(checked.case, marker)})"
     for name in (*DOCUMENTS, "log"):
         for marker in sorted(markers.paths_in(texts.get(name, ""))):
             yield f"path in {name}: {marker}"
     for name in DOCUMENTS:
-        shown = markers.in_text(texts.get(name, ""))
+        shown = markers.in_text(texts.get(name, "")) - told
         shown = shown - markers.in_values(v for values in table.values() for v in values) if shown else shown
         for marker in sorted(shown):
             yield f"marker in {name}: {marker} ({_origin(checked.case, marker)})"

@@ -7,10 +7,12 @@ from collections.abc import Iterable
 from random import Random
 from typing import Any
 
-WORD, PATH, NUMBER = "ZQX", "ZQP", "77135"
+WORD, PATH, NUMBER = "ZQX", "ZQP", "771"
+# How numbers go on: those that name people are apart from all others, so that no mean of a group is one by chance.
+_VALUE, _NAME = "35", "94"
 _WORD = re.compile(rf"{WORD}[a-z]{{6}}")
 _PATH = re.compile(rf"{PATH}[a-z]{{6}}")
-_NUMBER = re.compile(rf"{NUMBER}[0-9]{{5}}")
+_NUMBER = re.compile(rf"{NUMBER}(?:{_VALUE}|{_NAME})[0-9]{{5}}")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
@@ -24,9 +26,9 @@ def path(random: Random) -> str:
     return PATH + "".join(random.choices(_LETTERS, k=6))
 
 
-def number(random: Random) -> int:
-    """Return a whole number that occurs nowhere else."""
-    return int(NUMBER) * 100_000 + random.randrange(100_000)
+def number(random: Random, *, name: bool = False) -> int:
+    """Return a whole number that occurs nowhere else, as a value or as the name of a person."""
+    return int(NUMBER + (_NAME if name else _VALUE)) * 100_000 + random.randrange(100_000)
 
 
 def in_text(text: str) -> set[str]:

@@ -88,7 +88,7 @@ def _other_roles(draft: Draft) -> None:
         plan["other"] = [ROW]
     if random.random() < 0.35:
         text = random.random() < 0.5
-        names: list[Any] = [markers.word(random) if text else markers.number(random) for _ in range(n)]
+        names: list[Any] = [markers.word(random) if text else markers.number(random, name=True) for _ in range(n)]
         draft.columns.append(Column("ident", "string" if text else "int64", names, None, "identifier"))
         plan["identifiers"] = ["ident"]
     if random.random() < 0.12:

@@ -10,6 +10,7 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
 
@@ -151,9 +152,9 @@ def _like(column: Column, value: Any) -> Any:
 
 
 def _of_words(case: Case, column: Column, how: str, values: list[Any], value: Any) -> str | None:
-    words = sorted({text_of(v) for v in values})
+    words = sorted({_word(column, v) for v in values})
     if len(words) == 1:
-        return None if value == words[0] or text_of(value) == words[0] else "not the only value"
+        return None if value == words[0] or _word(column, value) == words[0] else "not the only value"
     if how == "set":
         return None if str(value) == "{" + ", ".join(words) + "}" else "not the set of the members"
     paths = plain_paths(case.plan["hierarchies"][column.name], column.values, case.files)
@@ -162,6 +163,18 @@ def _of_words(case: Case, column: Column, how: str, values: list[Any], value: An
     chains = [[word, *paths[word]] for word in words]
     shared = [node for node in chains[0] if all(node in chain for chain in chains)]
     return None if value == shared[0] else "not the closest common ancestor"
+
+
+def _word(column: Column, value: Any) -> str:
+    """Return a value as a name: moments by the calendar, with as many decimals as they have."""
+    if not column.type.startswith("timestamp") or isinstance(value, str):
+        return text_of(value)
+    unit, _, zone = column.type[10:-1].partition(", tz=")
+    seconds, rest = divmod(value, PER_SECOND[unit])
+    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
+    text = str(moment.astimezone(ZoneInfo(zone)) if zone else moment.replace(tzinfo=None))
+    decimals = str(rest * 10**9 // PER_SECOND[unit]).zfill(9).removesuffix("000")
+    return text[:19] + (f".{decimals}" if rest else "") + text[19:]
 
 
 def _levels(case: Case, column: Column, values: list[Any], value: str) -> str | None:

@@ -10,6 +10,7 @@ from fractions import Fraction
 from random import Random
 from typing import Any
 
+from fuzz import markers
 from fuzz.case import Case, Column
 from fuzz.files import plain
 from fuzz.published import is_missing, markers_of
@@ -62,6 +63,11 @@ def _code(random: Random, plan: dict[str, Any], column: Column) -> None:
 def is_coded(case: Case, name: str) -> bool:
     """Return whether the plan changes the values of a column."""
     return any(name in case.plan.get(field, {}) for field in FIELDS)
+
+
+def limits(case: Case) -> set[str]:
+    """Return the markers among the limits that the plan sets: they are published, as whoever wrote it asked for."""
+    return markers.in_values(limit for field in FIELDS for limit in case.plan.get(field, {}).values())
 
 
 def coded(case: Case) -> Case:
@@ -139,6 +145,8 @@ def _chain(value: Any, before: Any, paths: dict[str, list[str]]) -> list[Any]:
 def _same(published: Any, expected: Any) -> bool:
     if isinstance(expected, date) and isinstance(published, str):
         return published.startswith(expected.isoformat()[:10])
+    if isinstance(expected, float) and isinstance(published, str) and published != ROOT:
+        published = float(published)  # written with all of its digits
     if isinstance(published, float) and isinstance(expected, float):
         return published + 0.0 == expected + 0.0
     return bool(published == expected or text_of(published) == text_of(expected))

@@ -18,7 +18,7 @@ Wrong = Callable[[Case], bool]
 # Where files are quick to write, if the system has such a place.
 MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 NUMBERS = re.compile(r"-?\d+(\.\d+)?(e[-+]?\d+)?|inf|nan")
-PLANTED = re.compile(rf"({markers.WORD}|{markers.PATH})[a-z]{{6}}|{markers.NUMBER}[0-9]{{5}}")
+PLANTED = re.compile(rf"({markers.WORD}|{markers.PATH})[a-z]{{6}}|{markers.NUMBER}[0-9]{{7}}")
 
 
 def signature(finding: str) -> str:

@@ -19,7 +19,7 @@ from fuzz.shrinking import findings, shrunk, signature
 
 FOLDER = Path("fuzz-findings")
 EACH = 3  # findings of one signature that are kept
-LIMIT = 120.0  # seconds that one input may take
+LIMIT = 120.0  # seconds that one input may take, by the clock: a busy machine needs more
 REPORT = 2.0  # seconds between reports of a worker
 
 
@@ -34,7 +34,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Budget:
-    """How long to run: until a time (of the monotonic clock), for a number of inputs, or both."""
+    """How long to run: until a time (of the monotonic clock), for a number of inputs, or both; and most for each."""
 
     start: int
     jobs: int
@@ -42,6 +42,7 @@ class Budget:
     inputs: int | None
     skip: tuple[str, ...] = ()
     shrink: bool = True
+    patience: float = LIMIT
 
 
 def tried(seed: int, skip: tuple[str, ...] = ()) -> tuple[Case, str, list[str]]:
@@ -119,14 +120,16 @@ class Run:
         if now[0] == -1:
             process.join(5)
             return None
-        hangs = time.monotonic() - now[1] > LIMIT
+        hangs = time.monotonic() - now[1] > self.budget.patience
         if process.is_alive() and not hangs:
             return process, now, offset
         if process.is_alive():
             process.kill()
         process.join()
         seed = now[0]
-        words = f"hang: more than {LIMIT:.0f} seconds" if hangs else f"crash: exit code {process.exitcode}"
+        words = (
+            f"hang: more than {self.budget.patience:.0f} seconds" if hangs else f"crash: exit code {process.exitcode}"
+        )
         self._keep(Found(random_case(seed), (words,), signature(words)))
         self.counts.findings[signature(words)] += 1
         if time.monotonic() > self.budget.until:

@@ -19,10 +19,11 @@ if TYPE_CHECKING:
     from shoal.plan import Plan
     from shoal.privacy.audit import verify
     from shoal.release.assessments.assessment import Assessment, assess
-    from shoal.release.finished import compare_releases
     from shoal.release.pipeline import anonymize_file
     from shoal.release.release import Release
     from shoal.release.run import anonymize
+    from shoal.release.tuning.mapping import compare_releases
+    from shoal.release.tuning.tuning import Tuning, tune
     from shoal.release.verification import verify_file
     from shoal.tables.hierarchy import Hierarchy
 
@@ -37,16 +38,18 @@ _HOME = {
     "Plan": "shoal.plan",
     "Release": "shoal.release.release",
     "ShoalError": "shoal.errors",
+    "Tuning": "shoal.release.tuning.tuning",
     "anonymize": "shoal.release.run",
     "anonymize_file": "shoal.release.pipeline",
     "assess": "shoal.release.assessments.assessment",
-    "compare_releases": "shoal.release.finished",
+    "compare_releases": "shoal.release.tuning.mapping",
     "information_loss": "shoal.measure.loss",
     "lower_bound": "shoal.measure.bounds",
     "methods": "shoal.partitioning.registry",
     "partition": "shoal.partitioning.run",
     "refine": "shoal.partitioning.run",
     "refinements": "shoal.partitioning.registry",
+    "tune": "shoal.release.tuning.tuning",
     "verify": "shoal.privacy.audit",
     "verify_file": "shoal.release.verification",
 }
@@ -61,6 +64,7 @@ __all__ = [
     "Plan",
     "Release",
     "ShoalError",
+    "Tuning",
     "__version__",
     "anonymize",
     "anonymize_file",
@@ -76,6 +80,7 @@ __all__ = [
     "refine",
     "refinements",
     "risk",
+    "tune",
     "verify",
     "verify_file",
 ]

@@ -12,6 +12,8 @@ from typer.testing import CliRunner
 import shoal
 from shoal.cli.app import app
 from shoal.cli.completion import AFTER_NAME, VARIABLE, WORDS, completer, join_words
+from shoal.cli.maps import OPTIONS as MAP
+from shoal.cli.tune import options as tune_options
 from shoal.options.option import Option
 from shoal.options.table import PLAN, READING, WRITING
 
@@ -99,7 +101,7 @@ def test_what_bash_took_apart_is_put_together(monkeypatch, typed, joined, name):
 
 
 def test_every_entry_is_of_an_option():
-    flags = {option.name for option in (*PLAN, *READING, *WRITING)}
+    flags = {option.name for option in (*PLAN, *READING, *WRITING, *tune_options(), *MAP)}
     assert {flag.rstrip("=") for flag in WORDS} - flags == {"name"}
     assert all(list(words()) for words in WORDS.values())
     assert completer(Option("--qi", "")) is None

@@ -87,6 +87,28 @@ def test_a_hierarchy_that_lacks_values_names_rows_and_no_values(people, run):
     )
 
 
+def test_a_hierarchy_that_has_values_in_another_spelling_says_so(people, run):
+    (people / "towns.csv").write_text("town,age\n" + "utopia ,30\nAvalon,31\nXanadu,32\n" * 4)
+    for leaves, words in (
+        ("Utopia;*\nXanadu;*\n", "1 of them is there in another spelling (case, spaces, leading zeros); complete"),
+        ("Utopia;*\nXanadu;*\nAvalon;*\n", "Hint: it is there in another spelling"),
+        ("UTOPIA;*\nXanadu;*\navalon;*\n", "2 of them are there in another spelling"),
+    ):
+        (people / "tree.csv").write_text(leaves)
+        found = wrong(run, "anonymize", "towns.csv", *OUT, "-k", 3, "--hierarchy", "town=tree.csv")
+        assert words in found
+        assert "utopia" not in found
+
+
+@pytest.mark.parametrize(
+    ("given", "near"), [("prefixs", "'prefixes'"), ("prefix:2,3", "'prefixes'"), ("width:5", "'widths'")]
+)
+def test_a_mistyped_rule_of_a_hierarchy_is_recognised(people, run, given, near):
+    words = wrong(run, "anonymize", "people.csv", *OUT, "-k", 3, "--qi", "age", "--hierarchy", f"age={given}")
+    assert f"did you mean {near}?" in words
+    assert "a rule is written prefixes or prefixes:2,3 for codes, widths:5,10 for numbers." in words
+
+
 def test_an_empty_table_is_no_table_of_a_function(people, run):
     (people / "empty.csv").write_text("a,b\n")
     assert wrong(run, "anonymize", "empty.csv", *OUT) == "The table must have rows. Got none."

@@ -21,7 +21,7 @@ from fuzz.shrinking import shrunk, signature
 from fuzz.workers import Budget, Run, examined
 
 import shoal
-from fuzz import cells, checks, files, losses, models, notations, people, published, recoding, sensitive, trees
+from fuzz import cells, checks, files, losses, markers, models, notations, people, published, recoding, sensitive, trees
 
 SLICE = range(7_000, 7_300)
 MARKER = "ZQXabcdef"
@@ -133,6 +133,13 @@ def test_a_column_on_several_levels_is_found(town):
     assert any(found.startswith("levels: hierarchical (word)") for found in changed)
 
 
+def test_numbers_of_a_level_may_be_written_with_all_digits():
+    assert recoding._same("0." + "0" * 299 + "1", 1e-300)
+    assert recoding._same("0", -0.0)
+    assert not recoding._same("0", 1e-300)
+    assert not recoding._same("*", 1e-300)
+
+
 def test_values_that_were_not_coded_are_found():
     case, outcome = recoded(top_coding={"age": 60}, method="mdav")
     assert max(outcome.table["age"]) == 60
@@ -141,6 +148,23 @@ def test_values_that_were_not_coded_are_found():
     assert recoding.coded(case).column("age").values == [20, 21, 22, 60, 60, 60]
     case.plan |= {"rounding": {"age": 5}, "bottom_coding": {"age": 21}}
     assert recoding.coded(case).column("age").values == [21, 21, 21, 60, 60, 60]
+
+
+def test_limits_of_coding_are_told_where_they_were_asked_for():
+    case, outcome = recoded(top_coding={"age": 60}, method="mdav")
+    case.plan["top_coding"] = {"age": 7713500001}
+    cases = (("report", 7713500002, "nowhere"), ("output", 7719400001, "nowhere"), ("log", 7713500001, "top_coding"))
+    for where, other, planted in cases:
+        texts = {**outcome.texts, where: f"at most 7713500001, {other}"}
+        found = checks.check(case, replace(outcome, texts=texts))
+        assert [one for one in found if "marker" in one] == [f"marker in {where}: {other} ({planted})"]
+
+
+def test_numbers_that_name_people_are_no_mean_of_others():
+    random = Random(0)
+    names, values = ([markers.number(random, name=name) for _ in range(50)] for name in (True, False))
+    assert max(values) < min(names)
+    assert markers.in_values([*names, *values]) == {str(number) for number in (*names, *values)}
 
 
 @pytest.mark.parametrize("where", [*checks.SILENT, *checks.DOCUMENTS])
@@ -426,6 +450,21 @@ def test_moments_lie_in_the_microsecond_that_is_written():
     assert people.falls_short(case, {"at": "datetime"}, [(short,)] * 2, ["at"]) == "k-map: 1 people match"
 
 
+@pytest.mark.parametrize(
+    ("kind", "values", "good"),
+    [
+        ("timestamp[ns]", [0, 86400 * 10**9 + 1], "{1970-01-01 00:00:00, 1970-01-02 00:00:00.000000001}"),
+        ("timestamp[us]", [-1, 0], "{1969-12-31 23:59:59.999999, 1970-01-01 00:00:00}"),
+        ("timestamp[s, tz=Asia/Kathmandu]", [0, 60], "{1970-01-01 05:30:00+05:30, 1970-01-01 05:31:00+05:30}"),
+    ],
+)
+def test_sets_of_moments_by_hand(kind, values, good):
+    column = Column("at", kind, values, None, "moment")
+    case = Case(0, [column], {}, {"frame": "arrow"}, None)
+    assert published.check(case, column, "nominal", "set", [[0, 1]], [good]) is None
+    assert "not the set" in published.check(case, column, "nominal", "set", [[0, 1]], [good[:-1] + ", x}"])
+
+
 def test_views_of_arrow_in_pandas_are_read():
     frame = frame_of([Column("a", "string_view", ["x", None], None, "word")], {"frame": "pandas", "arrow_types": True})
     assert files.frame_values(frame) == {"a": ["x", None]}
@@ -546,6 +585,9 @@ def test_a_hang_is_a_finding(tmp_path):
     assert process.killed
     (path,) = tmp_path.iterdir()
     assert json.loads(path.read_text())["findings"] == ["hang: more than 120 seconds"]
+    patient, process = Run(Budget(7_000, 1, 0.0, None, patience=2000), tmp_path), Stuck()
+    assert patient._watched(process, [7_000, int(time.monotonic()) - 1000], 0) is not None
+    assert not process.killed
     assert Case.from_json(path.read_text()).to_json() == random_case(7_000).to_json()
 
 

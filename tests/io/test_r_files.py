@@ -32,7 +32,7 @@ from r_writer import (
 
 import shoal
 from shoal.errors import DataError, OptionError, ShoalError
-from shoal.io import read, write
+from shoal.io import r_files, read, write
 from shoal.io.labels import field_labels
 from shoal.io.r_objects import as_text
 
@@ -106,6 +106,22 @@ def test_compressions_and_versions(saved, pack, version):
     path = saved(rda({"people": people()}, version), "t.RData", pack)
     assert read(path).table.num_rows == 3
     assert read(path, table="people").table.equals(read(path).table)
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
+def test_a_small_file_cannot_fill_the_memory(saved, pack, monkeypatch):
+    """Fifty times its size, or a fixed number of bytes if that is more; nothing is unpacked beyond."""
+    monkeypatch.setattr(r_files, "LARGEST", 2**16)
+    assert read(saved(people(), pack=pack)).table.num_rows == 3
+    constant = rds(frame({"x": reals(*[1.0] * 2**16)}))
+    with pytest.raises(DataError, match="must have at most 0 MiB, or 50 times its size, when it is unpacked") as error:
+        read(saved(constant, pack=pack))
+    assert "compress = FALSE" in str(error.value)
+    assert read(saved(constant, pack=bytes)).table.num_rows == 2**16
+    monkeypatch.setattr(r_files, "MOST_TIMES", 10**4)
+    assert read(saved(constant, pack=pack)).table.num_rows == 2**16
+    with pytest.raises(DataError, match="must be a complete file of R"):  # R compresses once
+        read(saved(people(), pack=lambda content: pack(gzip.compress(content))))
 
 
 def test_a_file_with_several_objects_asks_which(saved):

@@ -11,6 +11,7 @@ from scipy.stats import contingency, spearmanr
 
 import shoal
 from shoal.measure import relations, telling_apart
+from shoal.measure.pairs import Compared
 from shoal.measure.tables_of_counts import total_variation
 
 
@@ -209,3 +210,27 @@ def test_scores_of_gaps_and_empty_columns(people, release):
 def test_bad_input_gets_one_sentence(call, words):
     with pytest.raises(shoal.ShoalError, match=words):
         call(pd.DataFrame({"x": [1.0, 2.0, 3.0], "town": list("abc")}))
+
+
+def test_a_model_of_a_sample_is_judged_by_others():
+    """The interval is of the c-statistic that the model of the sample has on all other records."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(900, 2)) * [1, 3]
+    labels = np.argsort(np.argsort(x[:, 0])) // 30
+    sizes = np.bincount(labels)
+    y = np.column_stack([np.bincount(labels, column) / sizes for column in x.T])[labels]
+    both = Compared.of(pd.DataFrame(x, columns=["a", "b"]), pd.DataFrame(y, columns=["a", "b"]), None, "x")
+    covered = 0
+    for seed in range(100):
+        some = shoal.measure.propensity(both, None, sample=100, random_state=seed)
+        assert some.records == 100
+        order = np.random.default_rng(seed).permutation(900)
+        read, owners = telling_apart._columns(both), telling_apart._owners(both)
+        learnt = telling_apart._Side.of(read, both.weights, order[:100])
+        terms = telling_apart._Terms.of(learnt.rows, learnt.counts.sum(axis=1), owners)
+        beta = telling_apart.coefficients(terms(learnt.rows), learnt.counts)
+        rest = telling_apart._Side.of(read, both.weights, order[100:])
+        truth = telling_apart.c_statistic(telling_apart.scores_of(terms(rest.rows), beta), rest.counts)
+        covered += some.interval[0] <= truth <= some.interval[1]
+    assert covered >= 93
+    assert shoal.measure.propensity(both, None).interval is None

@@ -14,6 +14,7 @@ from shoal.partitioning import enforcement, rule_growth, rule_search
 from shoal.partitioning.enforcement import WAYS, enforce
 from shoal.partitioning.repair import repair
 from shoal.partitioning.rule_search import search
+from shoal.partitioning.thin import thin_of
 from shoal.privacy.demands import Demand, in_units, offending
 from shoal.privacy.models import model
 from shoal.release.groups.rules import of_units, requirements_of, rules_of
@@ -81,12 +82,18 @@ def plain_gains(X, labels, k, good):
     return False
 
 
-@given(st.integers(0, 2**32 - 1), st.sampled_from(["t-closeness t=0.25", "distinct-diversity l=3"]))
-@settings(max_examples=15)
-def test_where_the_search_ends_no_shift_or_swap_gains(seed, spec):
+def categories(n, rng):
+    """Three attributes of ten levels each, as coordinates: records that have a thin form."""
+    return np.column_stack([np.eye(10)[rng.integers(0, 10, n)] * rng.uniform(0.5, 2) for _ in range(3)]) - 0.1
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from(["t-closeness t=0.25", "distinct-diversity l=3"]), st.booleans())
+@settings(max_examples=20)
+def test_where_the_search_ends_no_shift_or_swap_gains(seed, spec, thin):
     """So few records are all neighbours of each other."""
     rng = seeded(seed)
-    X, k = rng.normal(size=(12, 2)), 3
+    X, k = categories(12, rng) if thin else rng.normal(size=(12, 2)), 3
+    assert (thin_of(X).at.shape[1] > 0) == thin
     demands = [Demand(model(spec), distinct_ranks(12, rng)._replace(codes=rng.permutation(12) // 2, values=6,
                                                                     ground=Line(ranks(6))))]  # fmt: skip
     required = requirements_of(X, k, demands)
@@ -94,6 +101,41 @@ def test_where_the_search_ends_no_shift_or_swap_gains(seed, spec):
         return
     found = search(X, k, repair(X, np.arange(12) // 3, k, required), required.rules, rng=rng, kicks=0)
     assert not plain_gains(X, found, k, lambda new: not offending(new, demands).any())
+
+
+@given(demanding_tables(specs=SPECS))
+@settings(max_examples=60)
+def test_the_best_way_never_loses_more_than_the_repair(case):
+    X, k, demands, rows, labels = case
+    required = requirements_of(X, k, demands, rows=rows)
+    best, one = (enforce(X, k, required, way=way, labels=labels, kicks=10, rng=seeded(3)) for way in ("best", "repair"))
+    assert error(X, best) <= error(X, one) * (1 + 1e-12)
+
+
+def test_the_repair_is_searched_though_others_look_better(monkeypatch):
+    rng = seeded(5)
+    X, k, searched = rng.normal(size=(60, 2)), 3, []
+    codes = rng.permutation(60) % 5
+    demands = [
+        Demand(model(spec), Sensitive("x", codes, 5)) for spec in ("distinct-diversity l=3", "t-closeness t=0.5")
+    ]
+    required, labels = requirements_of(X, k, demands), rng.permutation(60) // 3
+    monkeypatch.setattr(enforcement, "FINALISTS", 1)
+    monkeypatch.setattr(enforcement, "_search", lambda X, k, start, rules, **o: searched.append(o["kicks"]) or start)
+    enforce(X, k, required, labels=labels, kicks=7, rng=seeded())
+    assert searched == [0, 0, 0, 0, 7, 7]
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(12, 40))
+@settings(max_examples=20)
+def test_records_in_a_thin_form_are_the_same_records(seed, n):
+    rng = seeded(seed)
+    X = categories(n, rng)
+    thin = thin_of(X)
+    again = np.repeat(thin.usual, n, axis=0)
+    np.add.at(again, (np.arange(n)[:, None], thin.at), thin.apart)
+    np.testing.assert_allclose(again, X, rtol=0, atol=1e-15)
+    np.testing.assert_allclose(thin.norms, ((X - thin.usual) ** 2).sum(axis=1), rtol=1e-12)
 
 
 def test_the_search_makes_repaired_groups_tighter():

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import shoal
 from shoal.errors import DataError, DisclosureError, OptionError
 from shoal.privacy.audit import audit, require_privacy
-from shoal.privacy.classes import classes_of, codes_of
+from shoal.privacy.classes import classes_of, codes_of, refined
 
 COLUMNS = {
     "whole": st.integers(-2, 2) | st.none(),
@@ -202,3 +202,13 @@ def test_many_columns_of_many_values():
     table = pa.table({f"c{i}": rng.random(5000) for i in range(20)})
     assert shoal.verify(pa.concat_tables([table, table])).k == 2
     assert len(set(classes_of(table, table.column_names))) == 5000
+
+
+def test_classes_are_refused_before_their_numbers_overflow():
+    classes, codes = np.array([0, 2**31 - 1]), np.array([0, 2**31 - 1])
+    assert refined(classes, codes)[1] == 2
+    with pytest.raises(DataError, match="too many different values"):
+        refined(np.array([0, 2**31]), codes)
+    assert refined(classes, codes, 2**31)[1] == 2
+    with pytest.raises(DataError, match="too many different values"):
+        refined(classes, codes, 2**31 + 1)

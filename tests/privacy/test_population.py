@@ -329,5 +329,12 @@ def test_a_column_with_several_kinds_of_missing_values_is_not_matched():
         DataError, match=r"must have one kind of missing value to be matched.*Hint: make all of them null"
     ):
         population_counts(people, people)
+    # Kinds that Arrow has no values for are known to whoever reads the file.
+    frame = pd.DataFrame({"x": pd.Series(["a", None, None, float("nan"), pd.NA], dtype=object)})
+    with pytest.raises(DataError, match="one kind of missing value, to be matched with a population"):
+        shoal.verify(frame, ["x"], population=people, k_map=2)
+    frame["x"] = frame["x"].where(frame["x"].notna(), None)
+    texts = pa.table({"x": ["a", None, None, None, None]})
+    assert shoal.verify(frame, ["x"], population=texts, k_map=2).models[0].held == 1
     one_kind = pa.table({"x": pa.array([1.0, None, None, None, None])})
     assert population_counts(one_kind, people).matches.tolist() == [1, 5]

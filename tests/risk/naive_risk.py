@@ -129,3 +129,50 @@ def expectation_maximisation(patterns, d, share, rounds):
         m = np.clip(sure @ agree / sure.sum(), 1e-9, 1 - 1e-9)
         u = np.clip((1 - sure) @ agree / (1 - sure).sum(), 1e-9, 1 - 1e-9)
     return m, u
+
+
+# --- attacks ---
+
+
+def nearest_rows(x, Y):
+    """Return the places of all rows of Y that no other is nearer to x than."""
+    squares = [float(((np.asarray(y) - x) ** 2).sum()) for y in Y]
+    least = min(squares)
+    return [at for at, square in enumerate(squares) if square <= least * (1 + 1e-9) + 1e-18]
+
+
+def guess_chances(X, Y, truth, published):
+    """Return the chance of each record that the most frequent value of its nearest rows is the true one."""
+    chances = []
+    for x, own in zip(X, truth, strict=True):
+        times = Counter(published[at] for at in nearest_rows(x, Y))
+        top = [value for value, count in times.items() if count == max(times.values())]
+        chances.append((own in top) / len(top))
+    return chances
+
+
+def bridge_chances(A, B, P, Q):
+    """Return the chance of each record of A to be joined to its own of B, over the rows (P, Q) of a release."""
+    chances = []
+    for own, a in enumerate(A):
+        rows = nearest_rows(a, P)
+        joined = 0.0
+        for row in rows:
+            found = nearest_rows(Q[row], B)
+            joined += (own in found) / len(found)
+        chances.append(joined / len(rows))
+    return chances
+
+
+def matches(rows, limits):
+    """Return how many rows lie within all limits; a limit of NaN asks for a missing value."""
+
+    def within(value, low, high):
+        return np.isnan(value) if np.isnan(low) else low <= value <= high
+
+    return sum(all(within(value, low, high) for value, (low, high) in zip(row, limits, strict=True)) for row in rows)
+
+
+def area_below_curve(members, others):
+    """Return the chance that a member is nearer than somebody else, equal distances counting half."""
+    return float(np.mean([(a < b) + (a == b) / 2 for a in members for b in others]))

@@ -103,8 +103,10 @@ def test_robust_distances_are_near_those_of_sdcmicro(one, benchmark_table):
         assert found.isolated == theirs["rmd"]["risk2"] == 0
 
 
-def test_robust_distances_by_hand():
+@pytest.mark.parametrize("few", [0, 10**9])
+def test_robust_distances_by_hand(few, monkeypatch):
     """Four corners and what is far out: only the outlier's interval reaches its published value."""
+    monkeypatch.setattr(module, "FEW_PAIRS", few)
     rng = np.random.default_rng(0)
     X = np.vstack([rng.normal(size=(100, 2)), [[12.0, 12.0]]])
     Y = X + 0.004
@@ -174,3 +176,13 @@ def test_a_large_table_is_measured_by_some_of_it(monkeypatch):
 def test_bad_input_gets_one_sentence(call, words):
     with pytest.raises(shoal.ShoalError, match=words):
         call(pd.DataFrame({"x": [1.0, 2.0, 3.0], "town": list("abc")}))
+
+
+def test_columns_without_values_leave_robust_distances_as_they_are():
+    X = np.random.default_rng(3).normal(size=(60, 2))
+    plain = shoal.risk.robust_disclosure(frame(X), frame(X + 0.01))
+    gaps = [frame(table).assign(none=np.nan) for table in (X, X + 0.01)]
+    more = shoal.risk.robust_disclosure(*gaps)
+    assert (more.records, more.isolated) == (plain.records, plain.isolated)
+    with pytest.raises(shoal.ShoalError, match=r"3 records without missing values\. Got 0"):
+        shoal.risk.robust_disclosure(*(table.assign(c0=np.nan, c1=np.nan) for table in gaps))

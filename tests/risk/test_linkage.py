@@ -201,7 +201,7 @@ def test_a_sample_gives_an_interval_that_covers_the_truth():
 
 
 def test_no_right_link_in_a_sample_is_no_proof():
-    low, high = distance._interval(np.zeros(50), 0.2, 1000)
+    low, high = distance.sampled_interval(np.zeros(50), 0.2, 1000)
     assert low == 0
     assert 0 < high < 0.05
     assert shoal.risk.linkage(frame(np.eye(5)), frame(np.eye(5)), sample=9).interval is None
@@ -307,3 +307,20 @@ def test_bad_knowledge_is_refused(options, words):
 def test_one_record_is_found():
     one = pd.DataFrame({"x": [1.0]})
     assert shoal.risk.linkage(one, pd.DataFrame({"x": [7.0]})).correct == 1
+
+
+def test_a_sample_of_few_known_columns_has_intervals():
+    rng = np.random.default_rng(11)
+    X = rng.normal(size=(400, 3))
+    pair = Pair.of(frame(X), frame(released(X, np.argsort(np.argsort(X[:, 0])) // 4)), None, "x")
+    whole = shoal.risk.partial_linkage(pair, None, known=2)
+    assert whole.interval is None
+    assert whole.intervals is None
+    covered = np.zeros(2)
+    for seed in range(300):
+        some = shoal.risk.partial_linkage(pair, None, known=2, sample=80, random_state=seed, n_jobs=1)
+        covered += (
+            some.interval[0] <= whole.mean <= some.interval[1],
+            (some.intervals[0, 0] <= whole.correct[0] <= some.intervals[0, 1]),
+        )
+    assert covered.min() / 3 >= 93

@@ -7,6 +7,7 @@ from naive_risk import agreement_patterns, expectation_maximisation, pattern_cha
 
 import shoal
 from shoal.risk import probabilistic as module
+from shoal.risk.pairs import Pair
 
 
 def table_of(rows):
@@ -104,3 +105,20 @@ def test_too_many_patterns_are_refused(monkeypatch):
         shoal.risk.probabilistic_linkage(table, table)
     with pytest.raises(shoal.ShoalError, match="'bins' of"):
         shoal.risk.probabilistic_linkage(table, table, bins=1)
+
+
+def test_a_sample_is_linked_with_an_interval(monkeypatch):
+    """The weights are those of the sample: where they rank patterns as those of all do, links are the same."""
+    monkeypatch.setattr(module, "ROUNDS", 50)
+    rng = np.random.default_rng(2)
+    levels = [30, 8, 5]
+    ours = random_rows(rng, 300, levels)
+    pair = Pair.of(table_of(ours), table_of(noisy(rng, ours, levels, 0.1)), None, "x")
+    whole = shoal.risk.probabilistic_linkage(pair, None)
+    assert (whole.interval, whole.records) == (None, 300)
+    covered = 0
+    for seed in range(100):
+        some = shoal.risk.probabilistic_linkage(pair, None, sample=100, random_state=seed)
+        assert (~np.isnan(some.chances)).sum() == some.records == 100
+        covered += some.interval[0] <= whole.correct <= some.interval[1]
+    assert covered >= 93

@@ -45,6 +45,14 @@ def test_rounding_goes_by_decimal_digits(whole, places, step):
     assert np.isnan(found[1])
 
 
+def test_a_zero_that_is_rounded_has_no_sign():
+    """It would tell those who had it from those whose value was rounded to it."""
+    frame = pd.DataFrame({"q": [1.5, 1.5, 1.5], "pay": [-0.0, -2.0, 0.0]})
+    release = shoal.anonymize(frame, 3, quasi_identifiers=["q"], other=["pay"], method="mdav", rounding={"pay": 5})
+    assert np.signbit(release.table["pay"]).tolist() == [False] * 3
+    assert release.table["pay"].tolist() == [0.0] * 3
+
+
 @pytest.mark.parametrize(
     ("values", "fields", "wanted"),
     [

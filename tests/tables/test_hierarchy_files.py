@@ -1,10 +1,13 @@
 """Files of hierarchies: a level ends where the file leaves it."""
 
+import gzip
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.errors import DataError
+from shoal.tables import hierarchy_files
 from shoal.tables.hierarchy import Hierarchy
 from shoal.tables.hierarchy_files import _from_indented
 
@@ -58,3 +61,12 @@ def test_owl_names_the_first_five_of_several_kinds(tmp_path, torn, named):
     with pytest.raises(DataError, match=rf"Got {torn} with several: 'v0' in lines") as caught:
         Hierarchy.load(tmp_path / "h.owl")
     assert str(caught.value).count(" in lines ") == named
+
+
+def test_a_small_packed_file_cannot_fill_the_memory(tmp_path, monkeypatch):
+    path = tmp_path / "h.csv.gz"
+    path.write_bytes(gzip.compress(b"a;*\n" + b"b;*\n" * 1000))
+    assert Hierarchy.load(path).labels
+    monkeypatch.setattr(hierarchy_files, "LARGEST", 1000)
+    with pytest.raises(DataError, match="must have at most 0 MiB when it is unpacked"):
+        Hierarchy.load(path)

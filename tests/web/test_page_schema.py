@@ -85,13 +85,8 @@ def _ask(operation, send, known, statuses, examples):
     check()
 
 
-def test_the_api_keeps_to_its_description(tmp_path, monkeypatch):
-    statuses = asked_at_random(tmp_path, monkeypatch, 3)
-    assert len(statuses) > 40
-
-
 @pytest.mark.long
-def test_the_api_keeps_to_its_description_for_thousands_of_requests(tmp_path, monkeypatch):
+def test_the_api_keeps_to_its_description(tmp_path, monkeypatch):
     statuses = asked_at_random(tmp_path, monkeypatch, 120)
     assert len(statuses) >= 2000
     assert {200, 201, 202, 404, 409, 422} <= set(statuses)

@@ -18,6 +18,8 @@ from shoal.cli.methods import EXAMPLES as METHODS
 from shoal.cli.methods import methods
 from shoal.cli.serve import EXAMPLES as SERVE
 from shoal.cli.serve import serve
+from shoal.cli.tune import EXAMPLES as TUNE
+from shoal.cli.tune import tune
 from shoal.cli.usage import Command, Group
 from shoal.cli.verify import EXAMPLES as VERIFY
 from shoal.cli.verify import verify
@@ -79,6 +81,7 @@ app.command(cls=Command, epilog=ANONYMIZE)(anonymize)
 app.command(cls=Command, epilog=VERIFY)(verify)
 app.command(cls=Command, epilog=ASSESS)(assess)
 app.command(cls=Command, epilog=COMPARE)(compare)
+app.command(cls=Command, epilog=TUNE)(tune)
 app.command(cls=Command, epilog=METHODS)(methods)
 app.command(cls=Command, epilog=DEMO)(demo)
 app.command(cls=Command, epilog=SERVE)(serve)

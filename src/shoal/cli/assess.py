@@ -15,7 +15,9 @@ from shoal.cli.shell import current, reports_errors, stoppable
 from shoal.cli.words import shown
 from shoal.options.option import Given, Option, switch
 from shoal.options.table import FILES, PLAN, READING, TALKING
-from shoal.options.values import NAMES, WHOLE
+from shoal.options.values import NAMES, WHOLE, names
+from shoal.release.assessments.catalogue import NAMES as TOPIC_NAMES
+from shoal.release.assessments.catalogue import TOPICS
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -40,8 +42,15 @@ EXAMPLES = """
 
 [cyan]shoal assess people.csv release.csv --by sex,region[/cyan]
 
+[dim]One question, and a slow one besides those of the default:[/dim]
+
+[cyan]shoal assess people.csv release.csv --ask linkage[/cyan]
+
+[cyan]shoal assess people.csv release.csv --ask default,model --sample 5000[/cyan]
+
 [dim]The figures are for the data holder: those of risk can help an intruder.[/dim]
 """
+SLOW = [topic.name for topic in TOPICS if not topic.asked]
 _ROWS = {option.field: option for option in PLAN}
 FIELDS = ("types", "nominal", "continuous")
 OPTIONS = (
@@ -59,7 +68,16 @@ OPTIONS = (
     replace(_ROWS["types"], panel=None),
     replace(_ROWS["nominal"], panel=None),
     replace(_ROWS["continuous"], panel=None),
-    Option("--sample", "Records that models are given. Default: 20000.", "N", WHOLE),
+    Option(
+        "--ask",
+        f"Questions to ask, or 'all'. Default: 'default', which is all but {' and '.join(SLOW)}. "
+        f"All: {', '.join(TOPIC_NAMES)}.",
+        "NAME",
+        NAMES,
+    ),
+    Option("--held-out", "Records set aside before the release was made: tries who is in it, and models.", "FILE"),
+    Option("--population-size", "People that the original is a sample of. Default: the sum of weights.", "N", WHOLE),
+    Option("--sample", "Records that attacks and models are given. Default: 20000.", "N", WHOLE),
     Option("--certificate", "The certificate. Default: RELEASE.manifest.json, if it exists.", "C", short="--manifest"),
     Option("--report", "Write a page with pictures, for the data holder.", "FILE", panel=FILES),
     switch("--force", "Overwrite an existing page.", FILES),
@@ -91,6 +109,7 @@ def assess(given: Given) -> None:
     with shows.bars(current()) as bar:
         original = read_input(where, reading, bar("reading"))
         published = finished.Published(read_release(name, reading), promised)
+        held_out = None if given["held_out"] is None else read_input(given["held_out"], reading, bar("reading"))
     roles = Roles(
         tuple(fields.get("quasi_identifiers") or ()),
         tuple(fields.get("sensitive_attributes") or ()),
@@ -98,7 +117,17 @@ def assess(given: Given) -> None:
         _types(fields),
     )
     with stoppable(current()), shows.compiling_noted(current()):
-        found = assessed(original, published, roles, key=given["key"], subgroups=given["by"] or (), sample=sample)
+        found = assessed(
+            original,
+            published,
+            roles,
+            key=given["key"],
+            subgroups=names(given["by"]),
+            ask=names(given["ask"]) or None,
+            held_out=held_out,
+            population_size=given["population_size"],
+            sample=sample,
+        )
     if given["json"]:
         shows.print_json(found.to_dict())
     _show(found)
@@ -124,6 +153,8 @@ def _check(page: str, force: bool, inputs: list[str]) -> None:
 
 
 def _show(found: Assessment) -> None:
+    from shoal.release.assessments.asking import NOT_ASKED
+
     shell = current()
     rows: list[tuple[str, Any]] = [
         ("release", Text(shown(found.name), style="bold")),
@@ -131,15 +162,23 @@ def _show(found: Assessment) -> None:
     ]
     shell.show(shows.pairs(rows))
     for kind, head in (("risk", "What an intruder can still do"), ("utility", "What an analyst can still do")):
+        if not any(question.kind == kind for question in found.questions):
+            continue
         shell.show("", Text(head, style="bold"), _table(found, kind))
     for one in found.subgroups:
         shell.show("", Text(shown(f"Who pays for the anonymity, by {one.name}"), style="bold"), _paying(one))
     for note in found.notes:
         shell.note(f"{note[0].upper()}{note[1:]}.")
+    lacking = [f"{name} ({why})" for name, why in found.left_out if why != NOT_ASKED]
+    if lacking:
+        shell.note(f"Left out: {', '.join(lacking)}.")
+    slow = [name for name, why in found.left_out if why == NOT_ASKED and name in SLOW]
+    if slow:
+        shell.note(f"Slow questions that were not asked: {', '.join(slow)} (--ask all).")
 
 
 def _table(found: Assessment, kind: str) -> Table:
-    from shoal.release.report.assessment import number_of
+    from shoal.release.report.assessment import interval_of, number_of
 
     table = shows.plain_table("question", "figure", "compare with", numbers=("figure", "compare with"))
     for question in found.questions:
@@ -149,6 +188,9 @@ def _table(found: Assessment, kind: str) -> Table:
         for figure in question.figures:
             number = number_of(figure).replace("\N{NO-BREAK SPACE}", " ")
             table.add_row(f"  {figure.words}", *(("", number) if figure.compare else (number, "")))
+            if figure.interval is not None:
+                between = interval_of(figure).replace("\N{NO-BREAK SPACE}", " ")
+                table.add_row(Text("    95 % interval", style="dim"), Text(between, style="dim"), "")
     return table
 
 

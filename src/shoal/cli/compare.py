@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich.text import Text
 
-from shoal.cli import shows
+from shoal.cli import maps, shows
 from shoal.cli.command import JOB, SOURCE, takes
 from shoal.cli.finished import UNITS, compare_finished
 from shoal.cli.shell import Shell, current, reports_errors, stoppable
@@ -37,6 +38,10 @@ EXAMPLES = """
 [cyan]shoal compare people.csv -k 5 --method 'ona*' --method anytime --time-limit 20 --bound lp[/cyan]
 
 [cyan]shoal compare people.csv -k 5 --qi age,sex --release global-recoding --release strongly-safe --cell age=10[/cyan]
+
+[dim]Which plans are worth considering, as a map of risk and loss:[/dim]
+
+[cyan]shoal compare people.csv -k 3 -k 5 -k 10 --map map.html[/cyan]
 
 [dim]Finished releases of a table, by Shoal or by another program:[/dim]
 
@@ -75,8 +80,9 @@ def options(plan: Sequence[Option] = PLAN) -> tuple[Option, ...]:
         *(TRIED.get(option.field, option) for option in plan if option.field not in LEFT_OUT),
         JOB,
         KEY,
+        *maps.OPTIONS,
         Option("--plot", "Plot loss and time (svg, png or pdf).", "FILE", panel=FILES),
-        switch("--force", "Overwrite an existing plot.", FILES),
+        switch("--force", "Overwrite an existing plot or map.", FILES),
         *READING,
         switch("--units", "Also show NCP, Total-IL, C_AVG and C_DM. Default if several forms are compared.", TALK),
         *TALKING,
@@ -98,15 +104,26 @@ def compare(given: Given) -> None:
         raise OptionError("The input must be named. Got none.", hint="shoal compare people.csv -k 3 -k 5")
     wanted = list(dict.fromkeys(given["k"] or [plan.k]))
     tried = _checked(list(dict.fromkeys(names(given["method"]) or DEFAULT)))
+    from shoal.release.targets import inputs_of
+
+    inputs = inputs_of(plan, where, filter(None, [given["job"]]))
+    asked = maps.wanted(given)
+    maps.check(given, inputs)
     if plot is not None:
         from shoal.cli import plots
-        from shoal.release.targets import inputs_of
 
-        plots.check(plot, given["force"], inputs_of(plan, where, filter(None, [given["job"]])))
+        plots.check(plot, given["force"], inputs)
     shapes = list(dict.fromkeys(names(given["release"]) or [plan.release]))
-    trials = _trials(current(), where, reading_of(given, files), plan, tried, wanted, shapes)
+    trials = _trials(current(), where, reading_of(given, files), plan, (tried, wanted, shapes), asked)
+    drawn = None
+    if asked is not None:
+        from shoal.release.tuning.mapping import comparison_of_trials
+
+        drawn = comparison_of_trials(trials, *asked)
     if given["json"]:
-        shows.print_json({"trials": [trial._asdict() for trial in trials]})
+        shows.print_json(
+            {"trials": [trial.plain() for trial in trials], **({} if drawn is None else {"map": drawn.plain()})}
+        )
     current().show(_table(trials))
     if given["units"] or len(shapes) > 1:
         current().show("", _units(trials), "", Text(UNITS, style="dim"))
@@ -114,6 +131,8 @@ def compare(given: Given) -> None:
         current().note(f"{name}, k = {k}: {in_words_of_the_command_line(error)}")
     if all(trial.error for trial in trials):
         raise OptionError("At least one of the methods must be usable on this table. Got none.")
+    if drawn is not None:
+        maps.show(drawn, given)
     if plot is not None:
         plots.draw(trials, plot, given["force"])
         current().show("", Text.assemble("The plot is in ", (plot, "bold"), "."))
@@ -129,8 +148,14 @@ def _checked(names: list[str]) -> list[str]:
 
 
 def _trials(
-    shell: Shell, where: str, how: dict[str, str], plan: Any, names: list[str], ks: list[int], forms: list[str]
+    shell: Shell,
+    where: str,
+    how: dict[str, str],
+    plan: Any,
+    grid: tuple[list[str], list[int], list[str]],
+    asked: tuple[str, str] | None,
 ) -> list[Trial]:
+    names, ks, forms = grid
     from shoal.release.job import read_input
 
     with shows.bars(shell) as bar:
@@ -138,11 +163,23 @@ def _trials(
         from shoal.progress import silent, throttled
         from shoal.release.comparison import compare_methods
 
+        measure = None
+        if asked is not None:
+            from shoal.release.tuning.mapping import figures_of_groups
+            from shoal.release.tuning.yardsticks import find
+
+            figures = [one for one in map(find, asked) if one.source != "release"]
+            measure = partial(figures_of_groups, original=source, wanted=figures)
         trying = bar("trying")
         progress = silent if trying is None else throttled(trying)
         with stoppable(shell), shows.compiling_noted(shell):
             trials = compare_methods(
-                source.table, plan, names, ks, forms=forms, text=source.text, decimal=source.decimal, progress=progress
+                *(source.table, plan, names, ks),
+                forms=forms,
+                text=source.text,
+                decimal=source.decimal,
+                progress=progress,
+                measure=measure,
             )
             return list(trials)
 

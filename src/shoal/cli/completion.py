@@ -48,6 +48,12 @@ def _types() -> Iterable[str]:
     return (kind for kind in KINDS if kind != "place")  # which is a pair of columns
 
 
+def _minimised() -> Iterable[str]:
+    from shoal.release.tuning.yardsticks import YARDSTICKS
+
+    return (one.name for one in YARDSTICKS.values() if one.better == "lower" and one.source != "model")
+
+
 def _of_field(field: str) -> Callable[[], Iterable[str]]:
     """Return the words that a field of the plan may have."""
 
@@ -79,6 +85,9 @@ WORDS: dict[str, Callable[[], Iterable[str]]] = {
     "--blocks": lambda: ("each", "joint"),
     "--from": _formats,
     "--to": _formats,
+    "--minimise": _minimised,
+    "--risk": _minimised,
+    "--utility": _minimised,
     "name": _methods,
     "--type=": _types,
     "--model=": _models,

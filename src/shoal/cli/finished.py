@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from shoal.cli import shows
+from shoal.cli import maps, shows
 from shoal.cli.shell import current
 from shoal.cli.task import plan_of, reading_of
 from shoal.errors import OptionError
@@ -44,17 +44,27 @@ def compare_finished(given: Given) -> None:
     wanted = list(dict.fromkeys(given["k"] or []))
     if len(wanted) > 1:
         raise OptionError(f"With finished releases, -k must be given at most once. Got {len(wanted)} values.")
+    inputs = inputs_of(plan, where, [*names, *filter(None, [given["job"]])])
+    asked = maps.wanted(given)
+    maps.check(given, inputs)
     if plot is not None:
         from shoal.cli import plots
 
-        plots.check(plot, given["force"], inputs_of(plan, where, [*names, *filter(None, [given["job"]])]))
+        plots.check(plot, given["force"], inputs)
     reading = reading_of(given, files)
     with shows.bars(current()) as bar:
         original = read_input(where, reading, bar("reading"))
         published = [finished.Published(read_release(name, reading), finished.beside(name)) for name in names]
     found = finished.compare_finished(original, published, plan, key=given["key"], k=wanted[0] if wanted else None)
+    drawn = None
+    if asked is not None:
+        from shoal.release.tuning.mapping import comparison_of_releases
+
+        risk, utility = asked
+        drawn = comparison_of_releases(original, published, found, plan, key=given["key"], risk=risk, utility=utility)
     if given["json"]:
-        shows.print_json({"releases": [one.plain() for one in found]})
+        shown = {} if drawn is None else {"map": drawn.plain()}
+        shows.print_json({"releases": [one.plain() for one in found], **shown})
     current().show(_table(found), "", Text(LEGEND, style="dim"))
     if given["units"]:
         current().show("", _units(found), "", Text(UNITS, style="dim"))
@@ -63,6 +73,8 @@ def compare_finished(given: Given) -> None:
             current().note(f"{one.name}: {note}.")
     if plan.quasi_identifiers is None and not any(one.certified for one in found):
         current().note("No --qi given: all columns that the original and the releases have are compared.")
+    if drawn is not None:
+        maps.show(drawn, given)
     if plot is not None:
         plots.draw_releases(found, plot, given["force"])
         current().show("", Text.assemble("The plot is in ", (plot, "bold"), "."))

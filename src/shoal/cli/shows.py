@@ -121,9 +121,10 @@ def schema_notes(columns: Sequence[Column], attributes: Sequence[Attribute], pla
     if plan.quasi_identifiers is None and plan.rest is None:
         count = sum(column.role == "quasi-identifier" and column.inferred for column in columns)
         treated = "the only column without another role is treated as a quasi-identifier"
-        if count != 1:
+        if count > 1:
             treated = f"all {count} columns without another role are treated as quasi-identifiers"
-        yield f"No --qi given: {treated}."
+        if count:
+            yield f"No --qi given: {treated}."
 
 
 def summary(release: Release, files: Sequence[str], seconds: float) -> Table:
@@ -169,13 +170,14 @@ def few_groups(n: int, k: int) -> str:
 
 
 def removed(count: int, plan: Plan) -> str:
-    """Return how many records are left out, and why."""
-    from shoal.release.groups.cells import shown_count
+    """Return how many records are left out, and why.
 
-    why = f"because their cells have fewer than {plan.k} records"
+    The console is for whoever holds the data, and tells rows before and after; certificate and report tell neither.
+    """
+    why = f"because {'its cell has' if count == 1 else 'their cells have'} fewer than {plan.k} records"
     if plan.suppress:
         why = f"within the limit of {100 * plan.suppress:.4g} %"
-    return f"{shown_count(count, plan.k)} records, {why}"
+    return f"{count:,} record{'' if count == 1 else 's'}, {why}"
 
 
 def held(release: Release) -> Text:

@@ -6,7 +6,12 @@ names are not read.
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import lzma
 import warnings
+import zlib
+from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, OptionError, near_names
@@ -22,6 +27,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["read", "write"]
+
+# How R compresses, by the first bytes of a file.
+PACKED: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
+# Bytes that a compressed file may have, or that many times its own: a small one must not fill the memory.
+LARGEST, MOST_TIMES = 2**29, 50
 
 
 def read(job: Reading) -> Source:
@@ -59,7 +69,7 @@ def _damaged(name: str) -> DataError:
 def _parsed(job: Reading) -> tuple[Any, str | None]:
     """Return the object in a file, and the encoding of texts that say none."""
     parser = needed("rdata.parser", "r", "files of R")
-    content = job.path.read_bytes()
+    content = _unpacked(job)
     try:
         with warnings.catch_warnings():
             # About suffixes, and about what is left out of objects other than data frames.
@@ -68,6 +78,29 @@ def _parsed(job: Reading) -> tuple[Any, str | None]:
     except Exception:  # of rdata, NumPy and archives: they have no common base
         raise _damaged(job.name) from None
     return parsed.object, parsed.extra.encoding
+
+
+def _unpacked(job: Reading) -> bytes:
+    """Return the bytes of a file without its compression, and no more of them than a file of its size may have."""
+    content = job.path.read_bytes()
+    opened = next((opened for magic, opened in PACKED.items() if content.startswith(magic)), None)
+    if opened is None:
+        return content
+    most = max(LARGEST, MOST_TIMES * len(content))
+    try:
+        with opened(BytesIO(content)) as file:
+            unpacked: bytes = file.read(most + 1)
+    except (OSError, EOFError, zlib.error, lzma.LZMAError):
+        raise _damaged(job.name) from None
+    if len(unpacked) > most:
+        raise DataError(
+            f"The file {job.name} must have at most {LARGEST >> 20} MiB, or {MOST_TIMES} times its size, when it is "
+            "unpacked. Got one that has more.",
+            "if you trust it, save it in R without compression: saveRDS(x, 'x.rds', compress = FALSE).",
+        )
+    if unpacked.startswith(tuple(PACKED)):  # which would be unpacked without a limit
+        raise _damaged(job.name)
+    return unpacked
 
 
 def _frame(root: Any, job: Reading, notes: list[str]) -> Vector:

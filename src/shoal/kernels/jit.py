@@ -66,6 +66,15 @@ def inner(function: F) -> F:
     return cast(F, Kernel(function, {**OPTIONS, "no_cpython_wrapper": True}, cached=True))
 
 
+def lent(function: F) -> F:
+    """Compile a kernel that only other kernels call, and that makes no arrays: all that it has are lent by its caller.
+
+    Numba counts who uses an array. A call with a tuple of thirty arrays costs sixty counts, which took longer than the
+    search itself; whoever lends an array keeps it, so nothing need be counted.
+    """
+    return cast(F, Kernel(function, {**OPTIONS, "no_cpython_wrapper": True, "_nrt": False}, cached=True))
+
+
 def inlined(function: F) -> F:
     """Make `function` part of each kernel that calls it, instead of a kernel of its own.
 

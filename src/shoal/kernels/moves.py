@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.kernels.jit import inlined, inner
+from shoal.kernels.jit import inlined, inner, lent
 from shoal.kernels.search_state import (
     CLOCK,
     DIRTY,
@@ -83,7 +83,7 @@ def _cut_in_two(s, g, order, along, k):  # type: ignore[no-untyped-def]
     settle(s, new)
 
 
-@inner
+@lent
 def leave(s, g, i):  # type: ignore[no-untyped-def]
     """Take record i out of group g, which is to be settled then."""
     for p in range(s.sizes[g]):
@@ -93,14 +93,14 @@ def leave(s, g, i):  # type: ignore[no-untyped-def]
             return
 
 
-@inner
+@lent
 def enter(s, g, i):  # type: ignore[no-untyped-def]
     """Put record i into group g, which is to be settled then."""
     s.members[g, s.sizes[g]] = i
     s.sizes[g] += 1
 
 
-@inner
+@lent
 def _best_between(s, A, B, k, u, ahead, behind):  # type: ignore[no-untyped-def]
     """Find the best shift or swap between two groups.
 
@@ -115,8 +115,8 @@ def _best_between(s, A, B, k, u, ahead, behind):  # type: ignore[no-untyped-def]
     apart = np.sqrt(square)
     swaps = apart < s.radii[A] + s.radii[B]
     # |x - c_B| is at least `apart` less the radius of A.
-    give = a > k and _may_shift(apart, s.radii[A], a, b)
-    take = b > k and _may_shift(apart, s.radii[B], b, a)
+    give = a > k and may_shift(apart, s.radii[A], a, b)
+    take = b > k and may_shift(apart, s.radii[B], b, a)
     if not (swaps or give or take):
         return out, into
     for j in range(d):
@@ -162,15 +162,15 @@ def _best_between(s, A, B, k, u, ahead, behind):  # type: ignore[no-untyped-def]
     return out, into
 
 
-@inner
-def _may_shift(apart, radius, giver, taker):  # type: ignore[no-untyped-def]
+@lent
+def may_shift(apart, radius, giver, taker):  # type: ignore[no-untyped-def]
     """Whether a record at most `radius` from the mean of its group could gain by going to the other."""
     if apart <= radius:
         return True
     return (apart - radius) ** 2 * taker * (giver - 1.0) < radius * radius * giver * (taker + 1.0)
 
 
-@inner
+@lent
 def ruled(s, A, B):  # type: ignore[no-untyped-def]
     """A code for a pair of groups as they are, whatever their order, and its place among those that were ruled out."""
     one, other = s.codes[A], s.codes[B]
@@ -179,7 +179,7 @@ def ruled(s, A, B):  # type: ignore[no-untyped-def]
     return z, np.int64(z & np.uint64(s.ruled.shape[0] - 1))
 
 
-@inner
+@lent
 def around(s, A, found, reach):  # type: ignore[no-untyped-def]
     """List the groups of the neighbours of A's records."""
     s.counts[CLOCK] += 1
@@ -199,7 +199,7 @@ def around(s, A, found, reach):  # type: ignore[no-untyped-def]
     return count
 
 
-@inner
+@lent
 def _takers(s, A, found, count, k, takers, sizes, means):  # type: ignore[no-untyped-def]
     """Find who would take the records of A, one by one; return whether dissolving A pays.
 
@@ -245,7 +245,7 @@ def _takers(s, A, found, count, k, takers, sizes, means):  # type: ignore[no-unt
     return True
 
 
-@inner
+@lent
 def share_out(s, A, found, takers):  # type: ignore[no-untyped-def]
     """Give the records of A to their takers."""
     size = s.sizes[A]
@@ -258,7 +258,7 @@ def share_out(s, A, found, takers):  # type: ignore[no-untyped-def]
         settle(s, found[takers[p]])
 
 
-@inner
+@lent
 def exchange(s, A, B, out, into):  # type: ignore[no-untyped-def]
     """Let `out` go from A to B and `into` from B to A (-1: nobody)."""
     save(s, A)

@@ -5,6 +5,9 @@ The moves are those of `shoal.kernels.moves`: *shift* a record, *swap* two, *dis
 
 Groups are cut along a line, or *in pairs*: by sensitive value, of two records that follow each other one goes to either
 side, so that both sides have much the same values.
+
+Coordinates of categories and hierarchies are nearly all at their usual value. Where the records have them in a *thin*
+form as well, by what is unusual, inner products and distances are computed from that.
 """
 
 from __future__ import annotations
@@ -14,8 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shoal.arrays import Array
-from shoal.kernels.jit import inlined, inner
-from shoal.kernels.moves import MOST_TAKERS
+from shoal.kernels.jit import inlined, lent
+from shoal.kernels.moves import MOST_TAKERS, may_shift
 from shoal.kernels.rules import LINE, SLACK, Desk, change_holds, members_hold, values_of
 from shoal.kernels.search_state import EPSILON, FREE, ZERO, dot, save, settle, square_apart, take_number
 
@@ -27,13 +30,31 @@ WAYS, PAIRS = 4, 3
 MOST_SWAPS = 1 << 14
 
 
+class Thin(NamedTuple):
+    """Records by their differences from a usual one; of no width (z = 0) if these are too many.
+
+    Attributes
+    ----------
+    usual : float64[1, d]
+    at : uint16[n, z], apart : float64[n, z]
+        In which coordinates each record differs, and by how much; 0 in places that are left over.
+    norms : float64[n]
+        Squared distances from the usual record.
+    """
+
+    usual: Array
+    at: Array
+    apart: Array
+    norms: Array
+
+
 class Room(NamedTuple):
     """Room to work, for groups of less than w records.
 
     Attributes
     ----------
     u : float64[d], part : float64[1, d]
-    ahead, behind, along : float64[w], places : float64[2, w]
+    ahead, behind, keys, along : float64[w], places : float64[2, w]
     values : int64[2, g, w], sums : float64[2, g, 2]
         Of two groups, as `values_of` gives them.
     trial, order, best : int64[w + 1]
@@ -44,12 +65,14 @@ class Room(NamedTuple):
     takers, sizes : int64[w], int64[MOST_TAKERS]
     means : float64[MOST_TAKERS, d]
     desk : Desk
+    thin : Thin
     """
 
     u: Array
     part: Array
     ahead: Array
     behind: Array
+    keys: Array
     along: Array
     places: Array
     values: Array
@@ -63,16 +86,18 @@ class Room(NamedTuple):
     sizes: Array
     means: Array
     desk: Desk
+    thin: Thin
 
 
-def room(rules: Any, desk: Desk, r: int, w: int, d: int) -> Room:
-    """Return room for r groups of less than w records of d coordinates."""
-    g = len(rules.kinds)
+def room(rules: Any, desk: Desk, thin: Thin, r: int, w: int) -> Room:
+    """Return room for r groups of less than w records."""
+    g, d = len(rules.kinds), thin.usual.shape[1]
     return Room(
         u=np.empty(d),
         part=np.empty((1, d)),
         ahead=np.empty(w),
         behind=np.empty(w),
+        keys=np.empty(w),
         along=np.empty(w),
         places=np.empty((2, w)),
         values=np.empty((2, g, w), np.int64),
@@ -86,10 +111,38 @@ def room(rules: Any, desk: Desk, r: int, w: int, d: int) -> Room:
         sizes=np.empty(MOST_TAKERS, np.int64),
         means=np.empty((MOST_TAKERS, d)),
         desk=desk,
+        thin=thin,
     )
 
 
-@inner
+@lent
+def _project(s, thin, g, u, along):  # type: ignore[no-untyped-def]
+    """Fill `along` with the inner products of u and the members of a group, less that of u and the usual record."""
+    z = thin.at.shape[1]
+    for p in range(s.sizes[g]):
+        i = np.int64(s.members[g, p])
+        s0, s1 = 0.0, 0.0
+        for t in range(0, z, 2):
+            s0 += thin.apart[i, t] * u[thin.at[i, t]]
+            s1 += thin.apart[i, t + 1] * u[thin.at[i, t + 1]]
+        along[p] = s0 + s1 if z > 0 else dot(s.X, i, u)
+
+
+@lent
+def _between(s, thin, i, j):  # type: ignore[no-untyped-def]
+    """Squared distance of two records: v.v + w.w - 2 v.w, where v and w are how they differ from the usual one."""
+    z = thin.at.shape[1]
+    if z == 0:
+        return square_apart(s.X, i, s.X, j)
+    s0, s1 = 0.0, 0.0
+    for t in range(0, z, 2):
+        one, other = thin.at[j, t], thin.at[j, t + 1]
+        s0 += thin.apart[j, t] * (s.X[i, one] - thin.usual[0, one])
+        s1 += thin.apart[j, t + 1] * (s.X[i, other] - thin.usual[0, other])
+    return max(0.0, thin.norms[i] + thin.norms[j] - 2.0 * (s0 + s1))
+
+
+@lent
 def may(s, rules, w, A, B, out, into):  # type: ignore[no-untyped-def]
     """Whether A and B hold after `out` went from A to B and `into` from B to A (-1: none)."""
     for side in range(2):
@@ -127,7 +180,7 @@ def _window(s, rules, A, B, w):  # type: ignore[no-untyped-def]
     return low, high
 
 
-@inner
+@lent
 def best_between(s, rules, A, B, k, w):  # type: ignore[no-untyped-def]
     """Find the best shift or swap between two groups that leaves both as demanded; the values of A are known.
 
@@ -140,29 +193,48 @@ def best_between(s, rules, A, B, k, w):  # type: ignore[no-untyped-def]
     square = square_apart(s.means, A, s.means, B)
     least, out, into = -s.totals[EPSILON], np.int64(-1), np.int64(-1)
     h, widest = 1.0 / a + 1.0 / b, s.radii[A] + s.radii[B]
-    swaps = np.sqrt(square) < widest and a * b <= MOST_SWAPS
-    give, take = a > k and b + 1 < w.along.shape[0], b > k and a + 1 < w.along.shape[0]
+    far = np.sqrt(square)
+    swaps = far < widest and a * b <= MOST_SWAPS
+    give = a > k and b + 1 < w.along.shape[0] and may_shift(far, s.radii[A], a, b)
+    take = b > k and a + 1 < w.along.shape[0] and may_shift(far, s.radii[B], b, a)
     if not (swaps or give or take):
         return out, into
     for j in range(d):
         u[j] = s.means[B, j] - s.means[A, j]
     shift = dot(s.means, A, u)
+    if w.thin.at.shape[1] > 0:
+        shift -= dot(w.thin.usual, ZERO, u)
     low, high = np.inf, -np.inf
+    _project(s, w.thin, A, u, w.ahead)
     for p in range(a):
-        w.ahead[p] = dot(s.X, np.int64(s.members[A, p]), u) - shift
+        w.ahead[p] -= shift
         high = max(high, w.ahead[p])
+    _project(s, w.thin, B, u, w.behind)
     for q in range(b):
-        w.behind[q] = dot(s.X, np.int64(s.members[B, q]), u) - shift - square
+        w.behind[q] -= shift + square
         low = min(low, w.behind[q])
     base, slope = (2.0 - h) * square, 2.0 - 2.0 * h
     swaps = swaps and base + slope * (low - high) - h * widest * widest < least
+    # What a swap can change by at least is a number of the one record and a number of the other, as |w|^2 is at most
+    # 2 (|e|^2 + |f|^2), in the notation of `shoal.kernels.moves`.
+    lowest_key = np.inf
+    for q in range(b if swaps else 0):
+        w.keys[q] = slope * w.behind[q] - 2.0 * h * s.squares[s.members[B, q]]
+        lowest_key = min(lowest_key, w.keys[q])
     known = False
     lowest, highest = _window(s, rules, A, B, w)
     # Place -1 is that of nobody: then it is a shift.
     for p in range(-1, a):
         i = np.int64(s.members[A, p] if p >= 0 else -1)
-        some = p < 0 or base + slope * (low - w.ahead[p]) - h * (np.sqrt(s.squares[i]) + s.radii[B]) ** 2 < least
-        for q in range(-1, b if p < 0 or (swaps and some) else 0):
+        key = base - slope * w.ahead[p] - 2.0 * h * s.squares[i] if p >= 0 and swaps else 0.0
+        some = p < 0 or (
+            swaps
+            and key + lowest_key < least
+            and base + slope * (low - w.ahead[p]) - h * (np.sqrt(s.squares[i]) + s.radii[B]) ** 2 < least
+        )
+        for q in range(-1, b if some else 0):
+            if p >= 0 and q >= 0 and key + w.keys[q] >= least:
+                continue
             if (p < 0 and not take) or (q < 0 and not (p >= 0 and give)):
                 continue
             back = np.int64(s.members[B, q] if q >= 0 else -1)
@@ -172,13 +244,10 @@ def best_between(s, rules, A, B, k, w):  # type: ignore[no-untyped-def]
                 )
             elif q < 0:
                 change = (square - 2.0 * w.ahead[p] + s.squares[i]) * b / (b + 1.0) - s.squares[i] * a / (a - 1.0)
-            elif (
-                not lowest <= w.places[1, q] - w.places[0, p] <= highest
-                or base + slope * (w.behind[q] - w.ahead[p]) - h * 2.0 * (s.squares[i] + s.squares[back]) >= least
-            ):
+            elif not lowest <= w.places[1, q] - w.places[0, p] <= highest:
                 continue
             else:
-                change = 2.0 * (square + w.behind[q] - w.ahead[p]) - h * square_apart(s.X, i, s.X, back)
+                change = 2.0 * (square + w.behind[q] - w.ahead[p]) - h * _between(s, w.thin, i, back)
             if change < least:
                 if not known:
                     values_of(rules, s.members[B], b, w.values[1], w.sums[1])
@@ -196,9 +265,9 @@ def _arrange(s, rules, g, one, other, way, w):  # type: ignore[no-untyped-def]
         i = np.int64(s.members[g, p])
         v = 0.0
         if way != 2:
-            v += square_apart(s.X, i, s.X, one)
+            v += _between(s, w.thin, one, i)
         if way != 1:
-            v -= square_apart(s.X, i, s.X, other)
+            v -= _between(s, w.thin, other, i)
         # Insertion: groups are small.
         q = p
         code = rules.codes[0, i] if way == PAIRS else np.int64(0)
@@ -230,13 +299,13 @@ def _ends(s, g, w):  # type: ignore[no-untyped-def]
             one = np.int64(s.members[g, p])
     other, furthest = one, -1.0
     for p in range(s.sizes[g]):
-        square = square_apart(s.X, np.int64(s.members[g, p]), s.X, one)
+        square = _between(s, w.thin, one, np.int64(s.members[g, p]))
         if square > furthest:
             other, furthest = np.int64(s.members[g, p]), square
     return one, other
 
 
-@inner
+@lent
 def cut_in_two(s, rules, g, k, w):  # type: ignore[no-untyped-def]
     """Cut a group in two at the cheapest position that leaves both sides as demanded; return whether one does."""
     size, d, part = s.sizes[g], s.X.shape[1], w.part
@@ -277,7 +346,7 @@ def cut_in_two(s, rules, g, k, w):  # type: ignore[no-untyped-def]
     return True
 
 
-@inner
+@lent
 def takers(s, rules, A, count, w):  # type: ignore[no-untyped-def]
     """Find who would take the records of A, one by one; return whether dissolving A pays and is allowed."""
     gain, found, most = s.costs[A], w.found, w.along.shape[0] - 1

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.kernels.jit import inlined, inner, kernel
+from shoal.kernels.jit import inlined, kernel, lent
 from shoal.kernels.moves import MOST_TAKERS, around, enter, exchange, ruled, share_out
 from shoal.kernels.rule_moves import best_between, cut_in_two, may, takers
 from shoal.kernels.rules import values_of
@@ -64,7 +64,7 @@ def _climb(s, rules, k, w, reach, visits, step):  # type: ignore[no-untyped-def]
     return visits
 
 
-@inner
+@lent
 def _random_neighbour(s, A, reach):  # type: ignore[no-untyped-def]
     """A member of A, a record near it in another group, and whether there is one."""
     for _ in range(8):
@@ -75,7 +75,7 @@ def _random_neighbour(s, A, reach):  # type: ignore[no-untyped-def]
     return np.int64(0), np.int64(0), False
 
 
-@inner
+@lent
 def _exchange(s, rules, A, w, reach):  # type: ignore[no-untyped-def]
     """Swap a few records of A for near ones of other groups, at any cost, as far as that is allowed."""
     done = False
@@ -91,7 +91,7 @@ def _exchange(s, rules, A, w, reach):  # type: ignore[no-untyped-def]
     return done
 
 
-@inner
+@lent
 def _remake(s, A, w, reach):  # type: ignore[no-untyped-def]
     """Put A and a group near it together; the climb is to cut them between two records drawn at random."""
     _, j, there = _random_neighbour(s, A, reach)

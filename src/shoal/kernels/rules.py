@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from shoal.arrays import Array
-from shoal.kernels.jit import inner, kernel
+from shoal.kernels.jit import kernel, lent
 
 # Rules. Of the first three, more is better; up to ALPHA, they look at known values only, but for the size of a group.
 SIZE, DISTINCT, ENTROPY, RECURSIVE, ALPHA, EQUAL, LINE, TREE, DELTA, BETA, ENHANCED = range(11)
@@ -95,7 +95,7 @@ def values_in(rules: Rules, g: int) -> Array:
     return values
 
 
-@inner
+@lent
 def sort(values, size):  # type: ignore[no-untyped-def]
     """Sort the first `size` of values."""
     stride = 1
@@ -111,7 +111,7 @@ def sort(values, size):  # type: ignore[no-untyped-def]
         stride //= 3
 
 
-@inner
+@lent
 def gather_values(codes, members, size, values):  # type: ignore[no-untyped-def]
     """Write the values of the first `size` members to `values`, sorted."""
     for p in range(size):
@@ -119,7 +119,7 @@ def gather_values(codes, members, size, values):  # type: ignore[no-untyped-def]
     sort(values, size)
 
 
-@inner
+@lent
 def changed(values, size, gone, came, out):  # type: ignore[no-untyped-def]
     """Write sorted values less `gone` and with `came` (NOBODY: nothing) to `out`; return how many they are."""
     count = 0
@@ -140,7 +140,7 @@ def changed(values, size, gone, came, out):  # type: ignore[no-untyped-def]
     return count
 
 
-@inner
+@lent
 def _weigh(values, first, size, shift, room):  # type: ignore[no-untyped-def]
     """Fill `weights` with what each record counts; return what all count, and what those from `first` on do.
 
@@ -163,7 +163,7 @@ def _weigh(values, first, size, shift, room):  # type: ignore[no-untyped-def]
     return units, known
 
 
-@inner
+@lent
 def _run(values, p, size, shift, weights):  # type: ignore[no-untyped-def]
     """Where the values equal to that at place p end, and what they count."""
     value, amount = values[p] >> shift, 0.0
@@ -173,7 +173,7 @@ def _run(values, p, size, shift, weights):  # type: ignore[no-untyped-def]
     return p, amount
 
 
-@inner
+@lent
 def _tail_ratio(counts, runs, rank):  # type: ignore[no-untyped-def]
     """The largest count by the sum of all but the `rank` - 1 largest; `counts` are sorted. Infinite if none is left."""
     sort(counts, runs)
@@ -183,7 +183,7 @@ def _tail_ratio(counts, runs, rank):  # type: ignore[no-untyped-def]
     return counts[runs - 1] / tail if tail > 0 else np.inf
 
 
-@inner
+@lent
 def _different(values, first, size, shift, seen):  # type: ignore[no-untyped-def]
     """How many different known values there are; where units are counted, each of another unit.
 
@@ -205,7 +205,7 @@ def _different(values, first, size, shift, seen):  # type: ignore[no-untyped-def
     return runs
 
 
-@inner
+@lent
 def _line(values, first, size, known, shift, table, at, V, weights):  # type: ignore[no-untyped-def]
     """Distance of the known values and the table along a line: the area between their cumulative shares."""
     apart, p, reached = 0.0, first, 0.0
@@ -231,7 +231,7 @@ def _line(values, first, size, known, shift, table, at, V, weights):  # type: ig
     return apart
 
 
-@inner
+@lent
 def _tree(values, size, total, rules, g, room):  # type: ignore[no-untyped-def]
     """Distance of the values and the table in a tree: half of what enters or leaves each node, times its weight.
 
@@ -256,7 +256,7 @@ def _tree(values, size, total, rules, g, room):  # type: ignore[no-untyped-def]
     return 0.5 * twice
 
 
-@inner
+@lent
 def _likeness(values, size, total, rules, g, weights):  # type: ignore[no-untyped-def]
     """What compares the shares of single values with those in the table: EQUAL, DELTA, BETA and ENHANCED."""
     rule, at, beta, shift = rules.kinds[g], rules.starts[g], rules.extras[g], rules.shifts[g]
@@ -276,7 +276,7 @@ def _likeness(values, size, total, rules, g, weights):  # type: ignore[no-untype
     return np.inf if rule == DELTA and kinds < rules.values[g] else found
 
 
-@inner
+@lent
 def _diversity(values, first, size, known, rules, g, room):  # type: ignore[no-untyped-def]
     """What looks at the known values of a group alone: DISTINCT, ENTROPY, RECURSIVE and ALPHA."""
     rule, shift, counts = rules.kinds[g], rules.shifts[g], room.counts
@@ -297,7 +297,7 @@ def _diversity(values, first, size, known, rules, g, room):  # type: ignore[no-u
     return _tail_ratio(counts, runs, np.int64(rules.extras[g])) if runs > 0 else np.inf
 
 
-@inner
+@lent
 def measure(rules, g, values, size, room):  # type: ignore[no-untyped-def]
     """What a group has of demand g, given its sorted values."""
     rule, first, shift = rules.kinds[g], 0, rules.shifts[g]
@@ -321,14 +321,14 @@ def measure(rules, g, values, size, room):  # type: ignore[no-untyped-def]
     return apart
 
 
-@inner
+@lent
 def holds(rules, g, values, size, room):  # type: ignore[no-untyped-def]
     """Whether a group with these sorted values satisfies demand g."""
     found = measure(rules, g, values, size, room)
     return found >= rules.limits[g] if rules.kinds[g] < RISING else found <= rules.limits[g]
 
 
-@inner
+@lent
 def gap(rules, g, values, size, room):  # type: ignore[no-untyped-def]
     """By how much a group with these sorted values misses demand g, as a part of it, at most WIDEST; 0 if it holds."""
     found, limit = measure(rules, g, values, size, room), rules.limits[g]
@@ -337,7 +337,7 @@ def gap(rules, g, values, size, room):  # type: ignore[no-untyped-def]
     return 0.0 if found <= limit else min(WIDEST, found / limit - 1.0 if limit > 0 else WIDEST * found)
 
 
-@inner
+@lent
 def members_hold(rules, members, size, values, room):  # type: ignore[no-untyped-def]
     """Whether a group of the first `size` members satisfies all demands; `values` is room for theirs."""
     for g in range(rules.kinds.shape[0]):
@@ -347,7 +347,7 @@ def members_hold(rules, members, size, values, room):  # type: ignore[no-untyped
     return True
 
 
-@inner
+@lent
 def values_of(rules, members, size, values, sums):  # type: ignore[no-untyped-def]
     """Fill int64[g, w] with the sorted values of a group, and float64[g, 2] with sums that `_too_far` asks for."""
     for g in range(rules.kinds.shape[0]):
@@ -361,7 +361,7 @@ def values_of(rules, members, size, values, sums):  # type: ignore[no-untyped-de
                     sums[g, 1] += rules.table[at + 3 * V + values[g, p]]
 
 
-@inner
+@lent
 def _too_far(rules, g, sums, size, gone, came):  # type: ignore[no-untyped-def]
     """Whether a change takes the mean position, or the mean distance from the middle, too far from those of the table.
 
@@ -383,7 +383,7 @@ def _too_far(rules, g, sums, size, gone, came):  # type: ignore[no-untyped-def]
     return False
 
 
-@inner
+@lent
 def change_holds(rules, values, sums, size, gone, came, trial, room):  # type: ignore[no-untyped-def]
     """Whether a group still satisfies all demands after record `gone` left and `came` entered (-1: nobody).
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shoal.kernels.jit import inner
+from shoal.kernels.jit import lent
 
 # Places in `counts`.
 FREE, SAVED, DIRTY, CLOCK, MET, SINCE = range(6)
@@ -90,7 +90,7 @@ class State(NamedTuple):
     random: np.ndarray
 
 
-@inner
+@lent
 def draw(random):  # type: ignore[no-untyped-def]
     """A number from [0, 1): splitmix64, whose whole state is one integer."""
     random[0] += np.uint64(0x9E3779B97F4A7C15)
@@ -101,7 +101,7 @@ def draw(random):  # type: ignore[no-untyped-def]
     return np.float64(z >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
-@inner
+@lent
 def dot(X, i, y):  # type: ignore[no-untyped-def]
     """Inner product of row i of X and y in four interleaved sums, which do not wait for each other."""
     d = y.shape[0]
@@ -119,7 +119,7 @@ def dot(X, i, y):  # type: ignore[no-untyped-def]
     return (s0 + s1) + (s2 + s3)
 
 
-@inner
+@lent
 def square_apart(X, i, Y, g):  # type: ignore[no-untyped-def]
     """Squared distance of row i of X and row g of Y, summed as in `dot`."""
     d = X.shape[1]
@@ -140,7 +140,7 @@ def square_apart(X, i, Y, g):  # type: ignore[no-untyped-def]
     return (s0 + s1) + (s2 + s3)
 
 
-@inner
+@lent
 def settle(s, g):  # type: ignore[no-untyped-def]
     """Compute mean, squared error and radius of group g from its records, and put it on the stack."""
     size, d = s.sizes[g], s.X.shape[1]
@@ -171,7 +171,7 @@ def settle(s, g):  # type: ignore[no-untyped-def]
         s.counts[DIRTY] += 1
 
 
-@inner
+@lent
 def save(s, g):  # type: ignore[no-untyped-def]
     """Keep what group g is, unless this kick did so before."""
     if s.saved_at[g] >= 0:
@@ -185,7 +185,7 @@ def save(s, g):  # type: ignore[no-untyped-def]
     s.counts[SAVED] = at + 1
 
 
-@inner
+@lent
 def take_number(s):  # type: ignore[no-untyped-def]
     """Return the number of a new, empty group."""
     s.counts[FREE] -= 1
@@ -194,7 +194,7 @@ def take_number(s):  # type: ignore[no-untyped-def]
     return g
 
 
-@inner
+@lent
 def push_number(s, g):  # type: ignore[no-untyped-def]
     """Note that no group has number g."""
     s.free[s.counts[FREE]] = g
@@ -204,7 +204,7 @@ def push_number(s, g):  # type: ignore[no-untyped-def]
     s.sizes[g], s.costs[g], s.radii[g] = 0, 0.0, 0.0
 
 
-@inner
+@lent
 def undo(s):  # type: ignore[no-untyped-def]
     """Take back everything since the last `keep`."""
     for at in range(s.counts[SAVED]):
@@ -228,7 +228,7 @@ def undo(s):  # type: ignore[no-untyped-def]
     keep(s)
 
 
-@inner
+@lent
 def keep(s):  # type: ignore[no-untyped-def]
     """Forget what was saved."""
     for at in range(s.counts[SAVED]):

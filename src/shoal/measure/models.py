@@ -234,6 +234,8 @@ class Prediction:
         The score of the most frequent category, or of the mean, of the original.
     records : int
         Of the test.
+    interval : tuple of two floats
+        The 95 % interval of `after`, for people like those of the test.
     """
 
     target: str
@@ -241,6 +243,7 @@ class Prediction:
     after: float
     baseline: float
     records: int
+    interval: tuple[float, float]
 
     def __repr__(self) -> str:
         return (
@@ -309,10 +312,12 @@ def prediction(
         if len(set(y[part][present].tolist())) < 2:
             raise DataError(f"The 'target' of {caller} must have at least two values in both tables. Got {target!r}.")
         made = _model(model, numeric, seed).fit(X[part][present], y[part][present], sample_weight=both.weights[present])
-        scores.append(_score(made.predict(new[known]), truth[known], numeric))
+        guesses = made.predict(new[known])
+        scores.append(_score(guesses, truth[known], numeric))
     present = ~_missing(y[:n])
     guess = _guess(y[:n][present], both.weights[present], truth[known], numeric)
-    return Prediction(target, scores[0], scores[1], guess, int(known.sum()))
+    interval = _interval(guesses, truth[known], scores[1], numeric)
+    return Prediction(target, scores[0], scores[1], guess, int(known.sum()), interval)
 
 
 def _test(test: Any, pair: Pair, names: list[str], caller: str) -> Pair:
@@ -372,6 +377,21 @@ def _score(guess: Array, truth: Array, numeric: bool) -> float:
         return float(np.mean(guess == truth))
     whole = float(((truth - truth.mean()) ** 2).sum())
     return 1.0 - float(((truth - guess) ** 2).sum()) / whole if whole > 0 else 0.0
+
+
+def _interval(guess: Array, truth: Array, score: float, numeric: bool) -> tuple[float, float]:
+    """Return the 95 % interval of a score: Wilson's of a share, or that of a ratio of means by linearisation."""
+    n, z = len(truth), 1.959963984540054
+    if not numeric:
+        middle = (score + z**2 / (2 * n)) / (1 + z**2 / n)
+        half = z * np.sqrt(score * (1 - score) / n + z**2 / (4 * n**2)) / (1 + z**2 / n)
+        return max(0.0, float(middle - half)), min(1.0, float(middle + half))
+    whole = (truth - truth.mean()) ** 2
+    if n < 2 or whole.sum() == 0:
+        return float("-inf"), 1.0
+    parts = ((truth - guess) ** 2 - (1.0 - score) * whole) / whole.mean()
+    half = z * float(parts.std(ddof=1)) / np.sqrt(n)
+    return score - half, min(1.0, score + half)
 
 
 def _guess(y: Array, weights: Array, truth: Array, numeric: bool) -> float:

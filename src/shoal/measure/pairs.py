@@ -11,7 +11,6 @@ import numpy as np
 from shoal.arrays import Array
 from shoal.errors import DataError, OptionError
 from shoal.tables.inputs import weights_of
-from shoal.tables.occurring import FEW
 from shoal.tables.pairs import Attribute, Pair, Settings
 from shoal.tables.values import Codes, Numbers
 
@@ -97,31 +96,8 @@ class Compared:
         return self.pair.numeric(caller)
 
     def categories(self, bins: int) -> list[tuple[Array, Array, int]]:
-        """Return for each attribute the categories of both tables, int64[n] each, and how many there are.
-
-        Category 0 is a missing value. Numbers with more than 24 different values are cut into intervals between
-        quantiles of the original.
-        """
-        n = len(self.weights)
-        return [_categories(one, n, bins) for one in self.pair.attributes]
-
-
-def _categories(one: Attribute, n: int, bins: int) -> tuple[Array, Array, int]:
-    if not one.numeric:
-        codes = one.values.codes  # type: ignore[union-attr]
-        return codes[:n] + 1, codes[n:] + 1, int(codes.max(initial=-1)) + 2
-    both = one.numbers()
-    present = ~np.isnan(both)
-    kinds = np.unique(both[present])
-    if len(kinds) > FEW:
-        before = both[:n][present[:n]]
-        # A column that is missing in the whole original has no quantiles.
-        edges = np.unique(np.quantile(before, np.arange(1, bins) / bins)) if len(before) else np.empty(0)
-        codes, count = np.searchsorted(edges, both, "right"), len(edges) + 1
-    else:
-        codes, count = np.searchsorted(kinds, both), len(kinds)
-    codes = np.where(present, codes + 1, 0)
-    return codes[:n], codes[n:], count + 1
+        """Return the categories of each attribute, see :meth:`Attribute.categories`."""
+        return [one.categories(bins) for one in self.pair.attributes]
 
 
 def weighted_mean(values: Array, weights: Array) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,17 @@ class RangeQueries:
     def mean(self) -> float:
         """Return the mean relative error."""
         return float(self.relative.mean())
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Return the 95 % interval of the mean over all queries that could be drawn."""
+        from scipy.special import stdtrit
+
+        q = len(self.relative)
+        if q < 2:
+            return 0.0, float("inf")
+        half = float(stdtrit(q - 1, 0.975)) * float(self.relative.std(ddof=1)) / sqrt(q)
+        return max(0.0, self.mean - half), self.mean + half
 
     @property
     def median(self) -> float:

@@ -2,51 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
+
+from shoal.entry import Entry
 
 
 @dataclass(frozen=True)
-class Measure:
-    """A measure of what an analyst can still do with a release.
+class Measure(Entry):
+    """A measure of what an analyst can still do with a release: of "numbers", "relations" or "work"."""
 
-    Attributes
-    ----------
-    name : str
-        Of the function in `shoal.measure`.
-    kind : str
-        "numbers", "relations" or "work".
-    question : str
-        What it answers, as somebody would ask.
-    figure : str
-        The field to read first.
-    formula : str
-    baseline : str
-        What the figure is if nothing is lost, and what else it should be compared with.
-    paper : str
-    cost : str
-        For n records and d attributes.
-    shareable : str
-        Which figures may be published with a release.
-    """
-
-    name: str
-    kind: str
-    question: str
-    figure: str
-    formula: str
-    baseline: str
-    paper: str
-    cost: str
-    shareable: str
-
-    def load(self) -> Callable[..., Any]:
-        """Return the function."""
-        import shoal
-
-        loaded: Callable[..., Any] = getattr(shoal.measure, self.name)
-        return loaded
+    package: ClassVar[str] = "measure"
 
 
 ROUNDED = "rounded, as averages over all attributes and records"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from math import comb
+from math import comb, sqrt
 from typing import Any
 
 import numpy as np
@@ -56,6 +56,17 @@ class CrossTabulations:
             float(all_.mean()) if len(all_) else float("nan") for all_ in (self.one, self.two, self.three)
         )
         return one, two, three
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Return the 95 % interval of the mean of all triples, None if all were counted."""
+        drawn, whole = len(self.three), comb(len(self.names), 3)
+        if drawn == whole or drawn < 2:
+            return None
+        from scipy.special import stdtrit
+
+        half = float(stdtrit(drawn - 1, 0.975)) * float(self.three.std(ddof=1)) * sqrt((1 - drawn / whole) / drawn)
+        return max(0.0, self.means[2] - half), min(1.0, self.means[2] + half)
 
     @property
     def highest(self) -> float:

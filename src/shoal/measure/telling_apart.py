@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -41,6 +41,8 @@ class Propensity:
         Different rows of both tables, on which the model was fitted, each with its number of records.
     records : int
         Of each table.
+    interval : tuple of two floats, or None
+        If records were drawn: the 95 % interval of `c_statistic`, of this model on all records.
     """
 
     pmse: float
@@ -49,6 +51,7 @@ class Propensity:
     terms: int
     rows: int
     records: int
+    interval: tuple[float, float] | None
 
     def __repr__(self) -> str:
         return (
@@ -84,7 +87,8 @@ def propensity(
     original, release, columns, by, types, weight
         As in :func:`distance_loss`; columns may hold categories.
     sample : int, optional
-        Fit the model on so many records of both tables, drawn at random. By default all.
+        Fit the model on so many records of both tables, drawn at random, and judge it by others, as many of them or all
+        that are left. By default it is fitted on all and judged by them.
     random_state : int
         The seed of the draw.
 
@@ -98,18 +102,61 @@ def propensity(
     caller = "shoal.measure.propensity"
     seed = count_of(random_state, "random_state", caller, least=0)
     both = Compared.of(original, release, columns, caller, by=by, types=types, weight=weight)
-    if sample is not None and count_of(sample, "sample", caller, least=2) < len(both.weights):
-        drawn = np.random.default_rng(seed).choice(len(both.weights), sample, replace=False)
-        both = both.at(np.sort(drawn))
-    n = len(both.weights)
-    rows, place = np.unique(_columns(both), axis=0, return_inverse=True)
-    place = place.ravel()
-    counts = np.column_stack([np.bincount(part, both.weights, len(rows)) for part in (place[:n], place[n:])])
-    X = _terms(rows, counts.sum(axis=1), _owners(both))
-    scores = fitted(X, counts)
-    weight_of = counts.sum(axis=1)
-    pmse = float((weight_of * (scores - 0.5) ** 2).sum() / weight_of.sum())
-    return Propensity(pmse, c_statistic(scores, counts), X.shape[1] / (16.0 * n), X.shape[1], len(rows), n)
+    n, drawn, tried = len(both.weights), None, None
+    if sample is not None and count_of(sample, "sample", caller, least=2) < n:
+        both = both.at(np.random.default_rng(seed).permutation(n)[: 2 * sample])
+        drawn, tried = np.arange(sample), np.arange(sample, len(both.weights))
+    read, owners = _columns(both), _owners(both)
+    learnt = _Side.of(read, both.weights, drawn)
+    terms = _Terms.of(learnt.rows, learnt.counts.sum(axis=1), owners)
+    X = terms(learnt.rows)
+    beta = coefficients(X, learnt.counts)
+    judged = learnt if tried is None else _Side.of(read, both.weights, tried)
+    scores = scores_of(X if tried is None else terms(judged.rows), beta)
+    weight_of = judged.counts.sum(axis=1)
+    area = c_statistic(scores, judged.counts)
+    return Propensity(
+        pmse=float((weight_of * (scores - 0.5) ** 2).sum() / weight_of.sum()),
+        c_statistic=area,
+        expected=X.shape[1] / (16.0 * len(learnt.weights)),
+        terms=X.shape[1],
+        rows=len(learnt.rows),
+        records=len(learnt.weights),
+        interval=None if tried is None else _interval(scores, judged, area),
+    )
+
+
+class _Side(NamedTuple):
+    """Some records of both tables: their different rows, and which each record has."""
+
+    rows: Array  # float64[m, p]
+    counts: Array  # float64[m, 2], the weight of each row in the original and in the release
+    before: Array  # int64[q], the row of each original record
+    after: Array  # int64[q], and of its published one
+    weights: Array  # float64[q]
+
+    @classmethod
+    def of(cls, read: Array, weights: Array, which: Array | None) -> _Side:
+        """Return some of the records, None: all."""
+        n = len(weights)
+        chosen = np.arange(n) if which is None else which
+        rows, place = np.unique(read[np.concatenate([chosen, chosen + n])], axis=0, return_inverse=True)
+        before, after = np.split(place.ravel(), 2)
+        w = weights[chosen]
+        counts = np.column_stack([np.bincount(part, w, len(rows)) for part in (before, after)])
+        return cls(rows, counts, before, after, w)
+
+
+def _interval(scores: Array, judged: _Side, area: float) -> tuple[float, float]:
+    """Return the interval of a c-statistic (DeLong et al. 1988), records that are published alike being one draw."""
+    _, level = np.unique(np.round(scores, 12), return_inverse=True)
+    before, after = (np.bincount(level, judged.counts[:, side]) for side in (0, 1))
+    won = ((np.cumsum(before) - before / 2) / before.sum())[level[judged.after]]
+    lost = (1.0 - (np.cumsum(after) - after / 2) / after.sum())[level[judged.before]]
+    parts = judged.weights * (won + lost - 2 * area)
+    sums = np.bincount(judged.after, parts, len(judged.rows))
+    half = 1.959963984540054 * float(np.sqrt(sums @ sums)) / float(judged.weights.sum())
+    return max(0.0, area - half), min(1.0, area + half)
 
 
 def _columns(both: Compared) -> Array:
@@ -141,23 +188,50 @@ def _coded(one: Any) -> list[Array]:
     return [(codes == code).astype(np.float64) for code in frequent[1 : MOST_CATEGORIES + 1]]
 
 
-def _terms(rows: Array, weights: Array, owners: list[int]) -> Array:
-    """Return the columns, the squares of numbers, and the products of columns of different attributes, standardised."""
-    p = rows.shape[1]
-    number = [bool(len(np.unique(column)) > 2) for column in rows.T]
-    pairs = [(j, j) for j in range(p) if number[j]]
-    pairs += [(i, j) for i, j in combinations(range(p), 2) if owners and owners[i] != owners[j]]
-    pairs = pairs[: max(0, MOST_TERMS - p)]
-    X = np.column_stack([rows, *(rows[:, i] * rows[:, j] for i, j in pairs)])
-    share = weights / weights.sum()
-    X -= share @ X
-    spread = np.sqrt(share @ X**2)
-    kept = spread > 1e-9
-    return np.asarray(X[:, kept] / spread[kept])
+class _Terms(NamedTuple):
+    """The columns, the squares of numbers, and the products of columns of different attributes, standardised."""
+
+    pairs: list[tuple[int, int]]
+    means: Array
+    spreads: Array
+    kept: Array
+
+    @classmethod
+    def of(cls, rows: Array, weights: Array, owners: list[int]) -> _Terms:
+        """Return the terms that rows of these weights have."""
+        p = rows.shape[1]
+        number = [bool(len(np.unique(column)) > 2) for column in rows.T]
+        pairs = [(j, j) for j in range(p) if number[j]]
+        pairs += [(i, j) for i, j in combinations(range(p), 2) if owners and owners[i] != owners[j]]
+        pairs = pairs[: max(0, MOST_TERMS - p)]
+        X = _products(rows, pairs)
+        share = weights / weights.sum()
+        means = share @ X
+        spreads = np.sqrt(share @ (X - means) ** 2)
+        return cls(pairs, means, spreads, spreads > 1e-9)
+
+    def __call__(self, rows: Array) -> Array:
+        """Return float64[m, p] of some rows."""
+        X = _products(rows, self.pairs) - self.means
+        return np.asarray(X[:, self.kept] / self.spreads[self.kept])
+
+
+def _products(rows: Array, pairs: list[tuple[int, int]]) -> Array:
+    return np.column_stack([rows, *(rows[:, i] * rows[:, j] for i, j in pairs)])
+
+
+def scores_of(X: Array, beta: Array) -> Array:
+    """Return float64[m]: the chances of rows to be published ones."""
+    return np.asarray(1.0 / (1.0 + np.exp(-np.clip(beta[0] + X @ beta[1:], -500, 500))))
 
 
 def fitted(X: Array, counts: Array) -> Array:
-    """Return float64[m]: the chances of rows to be published ones, by logistic regression with Newton's method.
+    """Return the chances of rows to be published ones, by the model fitted to them."""
+    return scores_of(X, coefficients(X, counts))
+
+
+def coefficients(X: Array, counts: Array) -> Array:
+    """Return float64[1 + p]: the constant and the coefficients of a logistic regression, by Newton's method.
 
     Parameters
     ----------
@@ -195,7 +269,7 @@ def fitted(X: Array, counts: Array) -> Array:
         beta, chances, before, cost = beta - size * step, tried, cost, reached
         if before - cost < CLOSE:
             break
-    return chances
+    return beta
 
 
 def c_statistic(scores: Array, counts: Array) -> float:

@@ -24,6 +24,8 @@ REMEMBERED, REMEMBERED_RECORDS = 20, 1 << 22
 # Steps between two looks at the clock: few at first, as a step may take long.
 FIRST_STEPS, MOST_STEPS = 8, 1024
 LOOK = 0.02
+# Most numbers of coordinates copied at once.
+COPIED = 1 << 23
 # Seconds between two words on how it goes.
 SPEAK = 0.5
 # Pairs of groups without a gain that are kept in mind, a power of two: they are to fit into the processor's cache.
@@ -204,6 +206,18 @@ class Chain:
         return Met(s.pool[:count], s.pool_sizes[:count], s.pool_costs[:count], s.pool_keys[:count])
 
 
+def _squares(X: Array, means: Array, labels: Array) -> Array:
+    """Return float64[n]: the squared distance of each record to the mean of its group; few are copied at once."""
+    parts = np.array_split(np.arange(len(X)), 1 + X.size // COPIED)
+    return np.concatenate([((X[rows] - means[labels[rows]]) ** 2).sum(axis=1) for rows in parts])
+
+
+def _spread(X: Array) -> float:
+    """Return the squared error of a single group of all records; few are copied at once."""
+    mean, parts = X.mean(axis=0), np.array_split(np.arange(len(X)), 1 + X.size // COPIED)
+    return sum(float(((X[rows] - mean) ** 2).sum()) for rows in parts)
+
+
 def new_state(
     X: Array, k: int, labels: Array, near: Array, keys: Array, seed: int, *, width: int, spare: int, remembered: int = 0
 ) -> _state.State:
@@ -237,7 +251,7 @@ def new_state(
     starts = np.cumsum(sizes) - sizes
     members[labels[order], np.arange(n) - starts[labels[order]]] = order
     means[:groups] = group_means(X, labels)
-    squares = ((X - means[labels]) ** 2).sum(axis=1)
+    squares = _squares(X, means, labels)
     costs[:groups] = np.bincount(labels, squares)
     np.maximum.at(radii, labels, np.sqrt(squares))
     free, free_at = np.zeros(room, np.int64), np.zeros(room, np.int64)
@@ -249,7 +263,7 @@ def new_state(
     np.add.at(codes, labels, keys)
     counts = np.zeros(_state.COUNTS, np.int64)
     counts[_state.FREE], counts[_state.DIRTY] = room - groups, groups
-    spread = float(((X - X.mean(axis=0)) ** 2).sum())
+    spread = _spread(X)
     return _state.State(
         X=X,
         near=near,

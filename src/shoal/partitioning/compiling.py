@@ -28,6 +28,7 @@ from shoal.kernels import search_state as _state
 from shoal.kernels.jit import collect_rarely, compile_for, is_missing
 from shoal.partitioning.chains import new_state
 from shoal.partitioning.rule_growth import diverse_growth
+from shoal.partitioning.thin import thin_of
 
 # The size of the example that tells the types of arguments.
 RECORDS, COLUMNS, K = 40, 3, 4
@@ -46,7 +47,7 @@ def _example() -> tuple[_state.State, _rules.Rules, _rule_moves.Room]:
     whole, real = np.zeros(1, np.int64), np.ones(1)
     codes = np.zeros((1, RECORDS), np.int64)
     rules = _rules.Rules(codes, whole, whole + _rules.DISTINCT, real, real, whole + 1, whole, whole, real, whole, whole)
-    return state, rules, _rule_moves.room(rules, _rules.desk(rules, 2 * K), 2 * K, 2 * K, COLUMNS)
+    return state, rules, _rule_moves.room(rules, _rules.desk(rules, 2 * K), thin_of(state.X), 2 * K, 2 * K)
 
 
 def _compile_kicks() -> None:

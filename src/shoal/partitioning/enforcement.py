@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from copy import deepcopy
 from typing import NamedTuple
 
 import numpy as np
@@ -35,7 +36,8 @@ STARTING = 20.0
 STARTS, COMPARED = 0.3, 0.5
 # The share in which a start may still be cut, if there was no time to make it as it should be.
 CUTTING = 0.8
-# How many of the starts are searched, on tables of at most so many records; of larger ones, only the best is.
+# How many of the starts are searched, and the repair in any case, on tables of at most so many records; of larger ones,
+# only the best is.
 FINALISTS, FEW_RECORDS = 3, 20_000
 # Of larger tables, starts with so many times the squared error of the best are left out: where it was tried (Adult, the
 # survey), their descents ended behind.
@@ -150,6 +152,14 @@ def enforce(
     return numbered(best)
 
 
+class _Start(NamedTuple):
+    """What a way leads to: its name, its labels, and what a descent makes of these."""
+
+    name: str
+    labels: Array
+    lower: Array
+
+
 class _Work:
     """The starts of a partition, and the searches from them, in the time there is."""
 
@@ -168,7 +178,7 @@ class _Work:
         self.until, self.rules = until, required.rules if search else None
         self.near: Neighbours | None = None
 
-    def starts(self, names: list[str], report: Progress) -> list[Array]:
+    def starts(self, names: list[str], report: Progress) -> list[_Start]:
         """Return the partitions of some ways, the best first; those for which there is no time are left out.
 
         They are compared after a descent, when no single move gains any more, or their share of the time is used up.
@@ -182,21 +192,23 @@ class _Work:
                 break
             report_part = part(report, turn / len(names), (turn + 1) / len(names))
             times = end, self._after(CUTTING)
-            made.append(_start(name, self.X, self.k, self.required, self.labels, report_part, *times))
+            labels = _start(name, self.X, self.k, self.required, self.labels, report_part, *times)
+            made.append(_Start(name, labels, labels))
         if len(names) > 1:
             made = self._hopeful(made)
-            for turn, start in enumerate(made):
-                made[turn] = self._search(start, 0, self._after(COMPARED / (len(made) - turn)))
-        if self.required.local and not any(one.any() for one in made):
+            for turn, one in enumerate(made):
+                until = self._after(COMPARED / (len(made) - turn))
+                made[turn] = one._replace(lower=self._search(one.labels, 0, until))
+        if self.required.local and not any(one.lower.any() for one in made):
             halves = best_halves(self.X, self.k, self.required.falls_short)
-            made += [] if halves is None else [self._search(halves, 0, self.until)]
-        return sorted(made, key=lambda one: squared_error(self.X, one))
+            made += [] if halves is None else [_Start("", halves, self._search(halves, 0, self.until))]
+        return sorted(made, key=lambda one: squared_error(self.X, one.lower))
 
-    def _hopeful(self, made: list[Array]) -> list[Array]:
+    def _hopeful(self, made: list[_Start]) -> list[_Start]:
         """Return the starts that are worth a descent."""
         if len(self.X) <= FEW_RECORDS:
             return made
-        errors = [squared_error(self.X, one) for one in made]
+        errors = [squared_error(self.X, one.labels) for one in made]
         return [one for one, error in zip(made, errors, strict=True) if error <= HOPELESS * min(errors)]
 
     def _after(self, share: float) -> float:
@@ -204,34 +216,41 @@ class _Work:
         now = time.perf_counter()
         return self.until if self.until == np.inf else now + share * (self.until - now)
 
-    def searched(self, candidates: list[Array], kicks: int, report: Progress) -> Array:
+    def searched(self, candidates: list[_Start], kicks: int, report: Progress) -> Array:
         """Return the best partition that searches from some partitions, the best first, lead to.
 
-        Each gets a share of the kicks or of the time. The last part of a time limit is for the best of all.
+        Each gets a share of the kicks or of the time. The last part of a time limit is for the best of all. Without a
+        limit, every search of a small table is what it would be if its way were the only one: no single way, given as
+        many kicks, loses less than the best of those that are searched, and the repair always is.
         """
-        best = candidates[0]
+        best = candidates[0].lower
         if self.rules is None:
             return best
         if not kicks:
             return self._search(best, 0, self.until)
+        alone = self.until == np.inf and len(self.X) <= FEW_RECORDS
         few = candidates[: FINALISTS if len(self.X) <= FEW_RECORDS else 1]
+        if alone:
+            few += [one for one in candidates[FINALISTS:] if one.name == "repair"]
         turns, found = len(few) + (self.until < np.inf and len(few) > 1), []
-        for turn, start in enumerate(few):
-            end = self._after(1 / (turns - turn))
-            found.append(self._search(start, kicks, end, part(report, turn / turns, (turn + 1) / turns)))
+        for turn, one in enumerate(few):
+            end, heard = self._after(1 / (turns - turn)), part(report, turn / turns, (turn + 1) / turns)
+            found.append(self._search(one.labels if alone else one.lower, kicks, end, heard))
         best = min(found, key=lambda one: squared_error(self.X, one))
         if turns > len(few):
+            self.rng.random()  # not the kicks that led there once more
             best = self._search(best, kicks, self.until, part(report, len(few) / turns, 1.0))
         return best
 
     def _search(self, start: Array, kicks: int, until: float, report: Progress = silent) -> Array:
+        """Return what a search leads to. All of them draw the same random numbers, whatever was searched before."""
         if self.rules is None:
             return start
         if self.near is None:
             self.near = Neighbours(self.X, self.n_jobs)
         limit = None if until == np.inf else max(0.0, until - time.perf_counter())
-        options = {"rng": self.rng, "kicks": kicks, "time_limit": limit, "report": report, "near": self.near}
-        return _search(self.X, self.k, start, self.rules, **options)  # type: ignore[arg-type]
+        options = {"kicks": kicks, "time_limit": limit, "report": report, "near": self.near}
+        return _search(self.X, self.k, start, self.rules, rng=deepcopy(self.rng), **options)  # type: ignore[arg-type]
 
 
 def _start(

@@ -14,6 +14,7 @@ from shoal.kernels import rules as _rules
 from shoal.kernels import search_state as _state
 from shoal.partitioning.chains import new_state
 from shoal.partitioning.pool import SMALL_TABLE, kinds, nearest_others, numbered, squared_error
+from shoal.partitioning.thin import thin_of, thin_rows
 from shoal.progress import Progress, asked_to_end, silent
 
 # Kicks for each group, and in all, which take some seconds; looks at groups or kicks between two looks at the clock.
@@ -153,7 +154,8 @@ class _Chain:
         near = neighbours.draw(max(k, len(X) // self.groups), rng, rows)
         keys = rng.integers(0, 2**64, len(X), dtype=np.uint64, endpoint=False)
         self.state = new_state(X, k, labels, near, keys, int(rng.integers(2**63)), width=width, spare=2)
-        self.desk = _moves.room(rules, _rules.desk(rules, width), len(self.state.sizes), width, X.shape[1])
+        thin = neighbours.thin if rows is None else thin_rows(neighbours.thin, rows)
+        self.desk = _moves.room(rules, _rules.desk(rules, width), thin, len(self.state.sizes), width)
 
     @property
     def labels(self) -> Array:
@@ -247,6 +249,7 @@ class Neighbours:
             )
             self.kind = kind.reshape(-1)
         self.targets = np.empty((len(self.points), 0), np.int32)
+        self.thin = thin_of(X)
 
     def draw(self, size: int, rng: np.random.Generator, rows: Array | None = None) -> Array:
         """Return int32[n, m]: a record at each of the nearest other points, for groups of `size` records.

@@ -186,7 +186,7 @@ def verify_table(
     if units is not None:
         result = replace(result, notes=result.notes + _said_of(units))
     if population is not None:
-        models = counted(data, population, names, plan, text=text, decimal=decimal)
+        models = counted(data, population, names, plan, text=text, decimal=decimal, apart=apart)
         result = replace(result, models=result.models + models)
     if plan.sensitive_attributes and not demands:
         glances = glances_of(data, plan, text=text, decimal=decimal)
@@ -258,13 +258,32 @@ def findings(
 
 
 def counted(
-    table: Any, population: Any, names: Sequence[str], plan: Plan, *, text: bool = False, decimal: str = "."
+    table: Any,
+    population: Any,
+    names: Sequence[str],
+    plan: Plan,
+    *,
+    text: bool = False,
+    decimal: str = ".",
+    apart: Mapping[str, Any] = NOTHING,
 ) -> tuple[Finding, ...]:
-    """Return the findings for k-map and delta-presence: a pyarrow.Table against its population."""
+    """Return the findings for k-map and delta-presence: a pyarrow.Table against its population.
+
+    Columns with values that were read as one and differ in the file (see `shoal.io.Source`) are refused: whoever knows
+    which is which matches fewer people, and how many cannot be told, as the population may come from another format.
+    """
     from shoal.privacy.findings import population_finding
     from shoal.privacy.population import DeltaPresence, KMap, PopulationModel, population_counts
     from shoal.tables.schema import attribute, markers
 
+    for name in filter(apart.__contains__, names):
+        strict = classes_of(*told_apart(table, [name], apart))
+        if strict.max() > classes_of(table, [name]).max():
+            raise DataError(
+                f"The column {name!r} must hold values of one type, and one kind of missing value, to be matched with "
+                "a population. Got several, which a reader can tell apart.",
+                hint="write the table anew, with one type and one kind of missing value in each column.",
+            )
     theirs = to_arrow(population, "a population", list(names))
     trees = [name for name in plan.hierarchies if name in names]
     attributes = [attribute(theirs, name, plan, text=text, decimal=decimal).attribute for name in trees]

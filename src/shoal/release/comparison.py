@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from math import isfinite
 from typing import Any, NamedTuple
@@ -59,6 +59,8 @@ class Trial(NamedTuple):
         Records that are left out; the loss does not include them.
     discernability, average_group_size, certainty_penalty, certainty_penalty_total, total_information_loss
         See :class:`shoal.release.measures.utility.Utility`; all of them include removed records.
+    figures : {name: float or None} or None
+        What else was measured of it.
     """
 
     method: str
@@ -79,6 +81,14 @@ class Trial(NamedTuple):
     certainty_penalty: float | None = None
     certainty_penalty_total: float | None = None
     total_information_loss: float | None = None
+    figures: Mapping[str, float | None] | None = None
+
+    def plain(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return {name: value for name, value in self._asdict().items() if name != "figures" or value is not None}
+
+
+Measure = Callable[[Formed], Mapping[str, float | None]]
 
 
 def compare_methods(
@@ -91,6 +101,7 @@ def compare_methods(
     text: bool = False,
     decimal: str = ".",
     progress: Progress = silent,
+    measure: Measure | None = None,
 ) -> Iterator[Trial]:
     """Compare methods and forms of release on the coordinates that a release would be made from.
 
@@ -106,6 +117,8 @@ def compare_methods(
     text : bool
         Whether types are inferred from text, with this `decimal` mark.
     progress : callable
+    measure : callable or None
+        Returns figures of groups that were formed, for `Trial.figures`. It is called for each form.
 
     Yields
     ------
@@ -113,7 +126,7 @@ def compare_methods(
         For each k, form and method; strongly-safe and full-domain releases have no method. Those that fail contain the
         reason.
     """
-    wanted = [_known(form) for form in dict.fromkeys(forms or [plan.release])]
+    wanted = [known_form(form) for form in dict.fromkeys(forms or [plan.release])]
     steps = len(ks) * sum(1 if form in BY_CELLS else len(methods) for form in wanted)
     done = 0
     for k in ks:
@@ -124,15 +137,17 @@ def compare_methods(
             # Microaggregation and local recoding form the same groups of the same width, unless groups must match a
             # population, or ranges are made wider.
             same = plan.population is None and not plan.outward
+            # Figures depend on what is published as well.
+            same = same and measure is None
             grouped_as = "local-recoding" if form == "microaggregation" and same else form
             report = part(progress, done / steps, (done + (1 if form in BY_CELLS else len(methods))) / steps)
             done += 1 if form in BY_CELLS else len(methods)
             if form in BY_CELLS:
-                trials.append(_trial_by_cells(native, planned(plan, "auto", k, form), text, decimal))
+                trials.append(_trial_by_cells(native, planned(plan, "auto", k, form), text, decimal, measure))
                 continue
             if grouped_as not in trials_by_form:
                 prepared = prepare(native, planned(plan, plan.method, k, form), text=text, decimal=decimal)
-                trials_by_form[grouped_as], candidate = _trials(prepared, methods, report)
+                trials_by_form[grouped_as], candidate = _trials(prepared, methods, report, measure)
                 best = min(filter(None, (best, candidate)), key=lambda groups: groups.loss, default=None)
             trials += [trial._replace(form=form) for trial in trials_by_form[grouped_as]]
         bound = None
@@ -142,7 +157,8 @@ def compare_methods(
             yield trial if trial.form in BY_CELLS else trial._replace(gap=_gap(trial.loss, bound))
 
 
-def _known(form: str) -> str:
+def known_form(form: str) -> str:
+    """Return a form of release, or refuse one that Shoal does not know."""
     if form not in FORMS:
         hint = near_names(form, FORMS, f"one of {', '.join(FORMS)}.")
         raise OptionError(f"A form of release must be one that Shoal knows. Got {form!r}.", hint=hint)
@@ -158,7 +174,9 @@ class _Best(NamedTuple):
     coordinates: Coordinates
 
 
-def _trials(prepared: Prepared, methods: Sequence[str], progress: Progress) -> tuple[list[Trial], _Best | None]:
+def _trials(
+    prepared: Prepared, methods: Sequence[str], progress: Progress, measure: Measure | None
+) -> tuple[list[Trial], _Best | None]:
     """Return the trials of methods, without their gaps, and the best groups."""
     coordinates = prepared.embedded()
     trials: list[Trial] = []
@@ -166,13 +184,13 @@ def _trials(prepared: Prepared, methods: Sequence[str], progress: Progress) -> t
     for at, method in enumerate(methods):
         report = part(progress, at / len(methods), (at + 1) / len(methods))
         trial, groups = _trial(prepared, coordinates, method, report)
-        trials.append(trial)
+        trials.append(trial if measure is None or groups is None else trial._replace(figures=measure(groups)))
         if trial.loss is not None and groups is not None and (best is None or trial.loss < best.loss):
             best = _Best(trial.loss, groups.blocks, groups.prepared, groups.coordinates)
     return trials, best
 
 
-def _trial_by_cells(native: Any, plan: Plan, text: bool, decimal: str) -> Trial:
+def _trial_by_cells(native: Any, plan: Plan, text: bool, decimal: str, measure: Measure | None) -> Trial:
     """Return the trial of a form without a method."""
     name = BY_CELLS[plan.release]
     try:
@@ -182,7 +200,8 @@ def _trial_by_cells(native: Any, plan: Plan, text: bool, decimal: str) -> Trial:
     except ShoalError as error:
         return Trial(name, plan.k, name, error=str(error), form=plan.release)
     seconds += prepared.watch.seconds.get("partitioning", 0.0)
-    return _measured(groups, name, seconds)
+    trial = _measured(groups, name, seconds)
+    return trial if measure is None else trial._replace(figures=measure(groups))
 
 
 def _gap(loss: float | None, bound: float | None) -> float | None:

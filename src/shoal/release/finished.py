@@ -11,6 +11,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from os import PathLike
 from typing import Any, NamedTuple
 
@@ -109,62 +110,8 @@ def _finite(number: float) -> float | None:
     return float(number) if np.isfinite(number) else None
 
 
-def compare_releases(
-    original: Any,
-    releases: Sequence[Any],
-    quasi_identifiers: Sequence[str] | None = None,
-    k: int | None = None,
-    *,
-    key: str | None = None,
-    **fields: Any,
-) -> list[Compared]:
-    """Compare finished releases of one table: the k that holds, and what was lost by attribute.
-
-    Parameters
-    ----------
-    original : path, Source or data frame
-        The table that the releases were made from.
-    releases : paths, Sources, data frames or Releases
-        Certificates are read if they stand beside files, as OUT.manifest.json.
-    quasi_identifiers : names or None
-        None: those of the certificates, or else all columns that the original and all releases have.
-    k : int or None
-        The k that was wanted, for the average group size; None: that of the certificate, or the one that holds.
-    key : name or None
-        A column of the original and of all releases with a different value in each row, by which rows are matched.
-        None: rows are matched by their order.
-    **fields
-        Roles and types of columns, as in :class:`shoal.Plan`: those that the releases were made with.
-
-    Returns
-    -------
-    list of Compared
-        In the order of `releases`.
-
-    Raises
-    ------
-    DataError, OptionError
-        If rows cannot be matched: their numbers differ or they were shuffled, and there is no key.
-
-    Examples
-    --------
-    >>> import pyarrow as pa, shoal
-    >>> people = pa.table({"age": [20, 22, 40, 44], "sex": ["f", "f", "m", "m"]})
-    >>> coarse = pa.table({"age": ["20-22", "20-22", "40-44", "40-44"], "sex": ["f", "f", "m", "m"]})
-    >>> (found,) = shoal.compare_releases(people, [coarse])
-    >>> found.k, round(found.loss, 4), found.by_attribute["sex"]
-    (2, 0.0111, 0.0)
-    """
-    source = source_of(original, "the original")
-    named: dict[str, Any] = {} if quasi_identifiers is None else {"quasi_identifiers": list(quasi_identifiers)}
-    published = [published_of(one, at) for at, one in enumerate(_listed(releases), 1)]
-    if k is not None:
-        named["k"] = k
-    plan = Plan.of(**named, **fields)
-    return compare_finished(source, published, plan, key=key, k=k)
-
-
-def _listed(releases: Any) -> list[Any]:
+def listed(releases: Any) -> list[Any]:
+    """Return releases as a list; one alone is a list too, and none are refused."""
     listed = list(releases) if isinstance(releases, list | tuple) else [releases]
     if not listed:
         raise OptionError("At least one release must be given to compare. Got none.")
@@ -172,10 +119,11 @@ def _listed(releases: Any) -> list[Any]:
 
 
 class Published(NamedTuple):
-    """A finished release, and its certificate if it has one."""
+    """A finished release, and its certificate if it has one; for a Release, the rows of the original that it has."""
 
     source: Source
     certificate: Certificate | None = None
+    rows: Array | None = None
 
 
 def source_of(thing: Any, name: str, caller: str = "compare_releases") -> Source:
@@ -193,7 +141,9 @@ def published_of(thing: Any, at: int, caller: str = "compare_releases") -> Publi
     if isinstance(thing, Release):
         certificate = Certificate.model_validate_json(json.dumps(thing.certificate))
         source = source_of(thing.table, f"release {at}", caller)
-        return Published(source, certificate)
+        if thing.text and thing.source is not None:
+            source = replace(source, text=True, dialect=thing.source.dialect)
+        return Published(source, certificate, thing.kept)
     source = source_of(thing, f"release {at}", caller)
     return Published(source, beside(os.fspath(thing))) if isinstance(thing, str | PathLike) else Published(source)
 
@@ -207,7 +157,7 @@ def beside(path: str, format: str | None = None) -> Certificate | None:
 def compare_finished(
     original: Source, releases: Sequence[Published], plan: Plan, *, key: str | None = None, k: int | None = None
 ) -> list[Compared]:
-    """Compare releases that were read; see :func:`compare_releases`.
+    """Compare releases that were read; see :func:`shoal.compare_releases`.
 
     Parameters
     ----------
@@ -288,7 +238,9 @@ def _compared(whole: _Original, release: Published, key: str | None, k: int | No
     plan = whole.plan
     shuffled = promised is not None and promised.shuffled
     names = [*(plan.quasi_identifiers or ()), *(name for pair in plan.places for name in pair), *plan.stratum]
-    rows = rows_of(whole.source, source, key, names, shuffled=shuffled, notes=notes)
+    rows = release.rows
+    if rows is None or key is not None:
+        rows = rows_of(whole.source, source, key, names, shuffled=shuffled, notes=notes)
     reads = whole.reads if rows is None else [taken(one, rows) for one in whole.reads]
     weights = whole.weights if rows is None or whole.weights is None else whole.weights[rows]
     units = _units(whole, rows)

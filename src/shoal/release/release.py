@@ -71,6 +71,9 @@ class Release:
         Whether the table contains text as in a CSV file.
     people : pyarrow.Table or None
         The population in which matches were counted.
+    kept : int64[n] or None
+        The row of the input of each published row, if some were left out and rows were not shuffled: with it, a release
+        can be assessed. Do not publish it.
     source, written : Source and Written, or None
         The files that were read and written.
     stopped : bool
@@ -96,13 +99,15 @@ class Release:
     lower_bound: float | None = None
     text: bool = False
     people: Any = None
+    kept: Array | None = field(default=None, repr=False)
     source: Source | None = None
     written: Written | None = None
     stopped: bool = False
     created: str = field(default_factory=lambda: _now())
 
     def __post_init__(self) -> None:
-        for array in (self.labels, *(block.labels for block in self.blocks)):
+        own = () if self.kept is None else (self.kept,)
+        for array in (self.labels, *own, *(block.labels for block in self.blocks)):
             array.flags.writeable = False
         object.__setattr__(self, "timings", MappingProxyType(dict(self.timings)))
 
@@ -187,7 +192,7 @@ class Release:
         from shoal.release.report.facts import facts_of
         from shoal.release.report.render import render
 
-        page = render(facts_of(self))
+        page = render(facts_of(self, complete=True))
         if path is not None:
             from shoal.release.files import write_text
             from shoal.release.job import Job

@@ -164,7 +164,7 @@ def _carried_out(prepared: Prepared, progress: Progress | None) -> Release:
         bound = bound_of(coordinates, blocks, plan, weights, lost.total, part(report, 0.8, 0.85))
     with watch("publishing"):
         order = _order(table.num_rows, plan)
-        result, measured = _table_of(prepared, blocks, order)
+        result, measured = table_of(prepared, blocks, order)
     report(0.9)
     with watch("verifying"):
         units = constraints.units if constraints.units is None or order is None else constraints.units[order]
@@ -206,6 +206,8 @@ def _carried_out(prepared: Prepared, progress: Progress | None) -> Release:
         later_utility=utility,
         text=prepared.text,
         people=prepared.people,
+        # The order of shuffled rows is stored nowhere.
+        kept=None if prepared.keep is None or order is not None else np.array(prepared.keep),
     )
 
 
@@ -232,7 +234,7 @@ def _measures(
     return later
 
 
-def _table_of(prepared: Prepared, blocks: list[Block], order: Array | None) -> tuple[Any, list[Measured]]:
+def table_of(prepared: Prepared, blocks: list[Block], order: Array | None) -> tuple[Any, list[Measured]]:
     """Return the table to publish, and every attribute before and after."""
     plan, keep = prepared.plan, prepared.keep
     changed, measured = published(prepared.table, prepared.reads, blocks, prepared.weights, plan.trim, prepared.cells)

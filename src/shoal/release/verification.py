@@ -174,7 +174,8 @@ def audit_of(source: Source, names: list[str], wanted: int | None, plan: Plan, p
     if plan.population is None:
         return result
     people = people_of(plan) if people is None else people
-    return replace(result, models=result.models + counted(source.table, people, names, plan, **how))
+    models = counted(source.table, people, names, plan, apart=source.apart, **how)
+    return replace(result, models=result.models + models)
 
 
 def verify_source(

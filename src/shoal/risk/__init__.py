@@ -6,7 +6,9 @@ To add a measure, write a function of tables that returns arrays and floats in a
 """
 
 from shoal.risk.attributes import AttributeGain, attribute_gain
+from shoal.risk.bridging import Linkability, linkability
 from shoal.risk.distance import Linkage, linkage
+from shoal.risk.guesses import Inference, inference
 from shoal.risk.individual import Attack, IndividualRisk, Reidentification, individual_risk, reidentification
 from shoal.risk.intervals import (
     IntervalDisclosure,
@@ -15,41 +17,56 @@ from shoal.risk.intervals import (
     rank_disclosure,
     robust_disclosure,
 )
+from shoal.risk.isolation import SinglingOut, singling_out
 from shoal.risk.keys import KeyCounts, Keys, key_counts
 from shoal.risk.knowledge import PartialLinkage, partial_linkage
+from shoal.risk.members import Membership, membership
 from shoal.risk.pairs import Pair
 from shoal.risk.population import PopulationUniques, population_uniques
 from shoal.risk.probabilistic import ProbabilisticLinkage, probabilistic_linkage
 from shoal.risk.registry import Measure, measures
+from shoal.risk.shares import Trials
 from shoal.risk.special_uniques import Suda, suda
+from shoal.risk.trained import ModelGain, model_gain
 
 __all__ = [
     "Attack",
     "AttributeGain",
     "IndividualRisk",
+    "Inference",
     "IntervalDisclosure",
     "KeyCounts",
     "Keys",
+    "Linkability",
     "Linkage",
     "Measure",
+    "Membership",
+    "ModelGain",
     "Pair",
     "PartialLinkage",
     "PopulationUniques",
     "ProbabilisticLinkage",
     "Reidentification",
     "RobustDisclosure",
+    "SinglingOut",
     "Suda",
+    "Trials",
     "attribute_gain",
     "deviation_disclosure",
     "individual_risk",
+    "inference",
     "key_counts",
+    "linkability",
     "linkage",
     "measures",
+    "membership",
+    "model_gain",
     "partial_linkage",
     "population_uniques",
     "probabilistic_linkage",
     "rank_disclosure",
     "reidentification",
     "robust_disclosure",
+    "singling_out",
     "suda",
 ]

@@ -20,6 +20,7 @@ from shoal.partitioning import door
 from shoal.partitioning.plain import squares_to
 from shoal.partitioning.pool import Pool, in_threads
 from shoal.risk.pairs import Groups, Pair, Settings, groups_of
+from shoal.risk.shares import CONFIDENCE
 from shoal.tables.hierarchy import Hierarchy
 from shoal.tables.inputs import count_of
 
@@ -28,7 +29,6 @@ from shoal.tables.inputs import count_of
 SLACK = np.array([1e-9, 1e-18])
 # Up to so many pairs of records and groups, all are compared, without kernels.
 FEW_PAIRS = 2_000_000
-CONFIDENCE = 1.959963984540054  # of 95 %
 
 
 @dataclass(frozen=True, repr=False)
@@ -156,6 +156,7 @@ def linked(pair: Pair, X: Array, Y: Array, *, m: int = 1, drawn: Array | None = 
     # Records that were not released are linked to somebody else.
     released = len(X) / size
     correct = float(among[0].mean()) * released
+    highest = float(1 / groups.sizes.min())
     return Linkage(
         correct=correct,
         nearest=float((nearer == 0).mean()) * released,
@@ -163,7 +164,7 @@ def linked(pair: Pair, X: Array, Y: Array, *, m: int = 1, drawn: Array | None = 
         untouched=len(twins.sizes) / len(X),
         among=np.array([float(chance.mean()) for chance in among]) * released,
         chances=chances,
-        interval=None if drawn is None else _interval(among[0] * released, float(1 / groups.sizes.min()), len(X)),
+        interval=None if drawn is None else sampled_interval(among[0] * released, highest, len(X)),
         records=len(rows),
         groups=len(groups.sizes),
     )
@@ -230,12 +231,13 @@ def drawn_rows(n: int, sample: int | None, random_state: int, caller: str) -> Ar
     return np.sort(np.random.default_rng(seed).choice(n, sample, replace=False))
 
 
-def _interval(chances: Array, highest: float, size: int) -> tuple[float, float]:
+def sampled_interval(chances: Array, highest: float, size: int) -> tuple[float, float]:
     """Return a 95 % confidence interval of the mean chance of all, from those of a sample without replacement.
 
     By the normal approximation, after four observations are added, half of them 0 and half of them the highest possible
     chance (Agresti and Coull 1998): where no link is right, or all are, the sample itself has no spread.
     """
+    highest = max(highest, float(chances.max()))
     q, extra = len(chances), CONFIDENCE**2
     mean = (float(chances.sum()) + extra / 2 * highest) / (q + extra)
     spread = float(((chances - mean) ** 2).sum()) + extra / 2 * (mean**2 + (highest - mean) ** 2)

@@ -9,7 +9,9 @@ import numpy as np
 
 from shoal.arrays import Array
 from shoal.errors import DataError
+from shoal.partitioning.plain import squares_to
 from shoal.partitioning.pool import Pool
+from shoal.risk.distance import FEW_PAIRS
 from shoal.risk.pairs import Pair, Settings, groups_of
 from shoal.tables.inputs import fraction_of
 
@@ -211,7 +213,8 @@ def robust_disclosure(
     Columns are standardised, the original and the release each by itself. The interval around an original value is
     0.05 `width` times the robust distance of its record from the centre. Distances are from the minimum covariance
     determinant, of at most 5000 records. If that is singular, which is the rule for columns that add up or are mostly
-    constant, the ordinary covariance takes its place, and the result says so. Records with missing values are left out.
+    constant, the ordinary covariance takes its place, and the result says so. Records with missing values are left out,
+    and so are columns without any value.
     sdcMicro takes another estimate of the same covariance (R's `covMcd`, with corrections for small samples), which is
     a third larger on Tarragona, and its figures are lower; it stops with an error where the covariance is singular.
 
@@ -230,7 +233,10 @@ def robust_disclosure(
     width = fraction_of(width, "width", caller, most=100.0)
     isolation = fraction_of(isolation, "isolation", caller, most=100.0)
     _, X, Y = Pair.of(original, release, columns, caller, Settings(by)).numeric(caller)
-    complete = ~(np.isnan(X).any(axis=1) | np.isnan(Y).any(axis=1))
+    # A column without any value on one side leaves no record complete.
+    filled = ~(np.isnan(X).all(axis=0) | np.isnan(Y).all(axis=0))
+    X, Y = X[:, filled], Y[:, filled]
+    complete = ~(np.isnan(X).any(axis=1) | np.isnan(Y).any(axis=1)) & filled.any()
     if complete.sum() < 3:
         raise DataError(f"The tables of {caller} must have 3 records without missing values. Got {complete.sum()}.")
     A, B = _standardized(X[complete]), _standardized(Y[complete])
@@ -296,6 +302,18 @@ def _isolated(Y: Array, rows: Array, isolation: float) -> Array:
     asked = np.flatnonzero(alone)
     if len(asked) and len(groups.sizes) > 1:
         own = groups.of[asked]
-        squares = Pool(groups.points).nearest_each(np.ascontiguousarray(Y[asked]), 1, own)[1][:, 0]
-        alone[asked] = np.sqrt(squares) > isolation
+        alone[asked] = np.sqrt(_to_others(np.ascontiguousarray(Y[asked]), groups.points, own)) > isolation
     return np.asarray(alone)
+
+
+def _to_others(rows: Array, points: Array, own: Array) -> Array:
+    """Return the squared distance of each row to the nearest point but its own."""
+    if len(rows) * len(points) > FEW_PAIRS:
+        return Pool(points).nearest_each(rows, 1, own)[1][:, 0]
+    # Without kernels, which would have to be compiled.
+    columns, squares = np.ascontiguousarray(points.T), np.empty(len(rows))
+    for at, (row, place) in enumerate(zip(rows, own, strict=True)):
+        apart = squares_to(columns, row)
+        apart[place] = np.inf
+        squares[at] = apart.min()
+    return squares

@@ -13,7 +13,7 @@ import numpy as np
 from shoal.arrays import Array
 from shoal.errors import OptionError
 from shoal.partitioning import door
-from shoal.risk.distance import Linkage, drawn_rows, linked
+from shoal.risk.distance import Linkage, drawn_rows, linked, sampled_interval
 from shoal.risk.pairs import Pair, Settings
 from shoal.tables.embedding import stack
 from shoal.tables.hierarchy import Hierarchy
@@ -34,6 +34,10 @@ class PartialLinkage:
         As in :class:`Linkage`, for each of them. Groups are rows that are equal in what is known.
     complete : bool
         Whether all subsets of so many attributes were tried.
+    interval : tuple of two floats, or None
+        If records were drawn: 95 % of such draws give an interval that contains the mean of all.
+    intervals : float64[s, 2] or None
+        If records were drawn, the same for each subset.
     """
 
     known: int
@@ -43,6 +47,8 @@ class PartialLinkage:
     baseline: Array
     untouched: Array
     complete: bool
+    interval: tuple[float, float] | None
+    intervals: Array | None
 
     def __repr__(self) -> str:
         return (
@@ -137,7 +143,17 @@ def partial_linkage(
         baseline=np.array([one.baseline for one in made]),
         untouched=np.array(untouched),
         complete=len(tried) == comb(d, known),
+        interval=None if rows is None else _interval(made, pair),
+        intervals=None if rows is None else np.array([one.interval for one in made]),
     )
+
+
+def _interval(made: list[Linkage], pair: Pair) -> tuple[float, float]:
+    """Return the interval of the mean over subsets: of a sample of records, each with its mean chance."""
+    chances = np.mean([one.chances for one in made], axis=0)
+    n = len(pair.rows)
+    likely = float(np.mean([one.baseline for one in made]))
+    return sampled_interval(chances[~np.isnan(chances)] * n / pair.size, likely, n)
 
 
 def _subsets(d: int, known: int, most: int, rng: np.random.Generator) -> list[tuple[int, ...]]:

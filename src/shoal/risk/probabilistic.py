@@ -14,6 +14,7 @@ import numpy as np
 
 from shoal.arrays import Array
 from shoal.errors import TooLargeError
+from shoal.risk.distance import drawn_rows, sampled_interval
 from shoal.risk.keys import combined
 from shoal.risk.pairs import Attribute, Pair, Settings, groups_of
 from shoal.tables.hierarchy import Hierarchy
@@ -46,7 +47,12 @@ class ProbabilisticLinkage:
     matches, others : float64[d]
         For each attribute, the estimated chance that a record agrees with its own row (m), and with another one (u).
     chances : float64[n]
-        The chance of each record to be linked correctly.
+        The chance of each record to be linked correctly; 0 for those that were not released, NaN for
+        those that were not drawn.
+    interval : tuple of two floats, or None
+        If records were drawn: 95 % of such draws give an interval that contains the share of correct links of all.
+    records : int
+        The number of records that were linked.
     """
 
     correct: float
@@ -57,10 +63,12 @@ class ProbabilisticLinkage:
     matches: Array
     others: Array
     chances: Array
+    interval: tuple[float, float] | None
+    records: int
 
     def __repr__(self) -> str:
         return (
-            f"ProbabilisticLinkage({len(self.chances)} records: correct {self.correct:.3g}, nearest "
+            f"ProbabilisticLinkage({self.records} records: correct {self.correct:.3g}, nearest "
             f"{self.nearest:.3g}, baseline {self.baseline:.3g}, untouched {self.untouched:.3g})"
         )
 
@@ -74,6 +82,8 @@ def probabilistic_linkage(
     by: str | None = None,
     types: Mapping[str, str] | None = None,
     hierarchies: Mapping[str, Hierarchy] | None = None,
+    sample: int | None = None,
+    random_state: int = 0,
 ) -> ProbabilisticLinkage:
     """Return how many records are linked correctly by weights of agreement, estimated without knowing any link.
 
@@ -87,8 +97,8 @@ def probabilistic_linkage(
 
     Parameters
     ----------
-    original, release, columns, by, types, hierarchies
-        As in :func:`linkage`.
+    original, release, columns, by, types, hierarchies, sample, random_state
+        As in :func:`linkage`. The weights of a sample are estimated from its pairs with all rows.
     bins : int
         The number of intervals of numbers.
 
@@ -105,34 +115,43 @@ def probabilistic_linkage(
     n, d = len(pair.rows), len(pair.attributes)
     codes = [_codes(one, n, bins) for one in pair.attributes]
     sizes = [int(column.max()) + 1 for column in codes]
-    ours, kinds = combined([column[:n] for column in codes], sizes)
+    drawn = drawn_rows(n, sample, random_state, caller)
+    linked = np.arange(n) if drawn is None else drawn
+    ours, kinds = combined([column[linked] for column in codes], sizes)
     firsts = np.empty(kinds, np.int64)
-    firsts[ours[::-1]] = np.arange(n)[::-1]
+    firsts[ours[::-1]] = linked[::-1]
     if (kinds << d) * 4 > LIMIT:
         raise TooLargeError(
-            f"The patterns of agreement of {caller} must fit into {LIMIT >> 30} GiB. Got {kinds} different records and "
-            f"{d} columns.",
-            hint="compare fewer columns, or make fewer bins.",
+            f"The patterns of agreement of {caller} must fit into {LIMIT >> 30} GiB. Got {kinds:,} different records "
+            f"and {d} columns, which take {(kinds << d) * 4 / (1 << 30):.3g}.",
+            hint=f"compare fewer columns, make fewer bins, or link a sample (sample={max(2, (LIMIT // 4) >> d)}).",
         )
     patterns = _exactly(_at_least(codes, sizes, firsts, n), d)
     counts = patterns @ np.bincount(ours).astype(np.float64)
     m, u = estimated(counts, d, 1.0 / n)
     weights = _weights(m, u)
     best, rows = _best(patterns, weights)
-    own = sum(((column[:n] == column[n:]) & (column[:n] >= 0)).astype(np.int64) << j for j, column in enumerate(codes))
+    own = sum(
+        ((column[linked] == column[n:][linked]) & (column[linked] >= 0)).astype(np.int64) << j
+        for j, column in enumerate(codes)
+    )
     found = weights[own] >= best[ours] - EQUAL
-    released = np.where(found, 1.0 / rows[ours], 0.0)
-    chances = np.zeros(pair.size)
-    chances[pair.rows] = released
+    right = np.where(found, 1.0 / rows[ours], 0.0)
+    chances = np.full(pair.size, np.nan if drawn is not None else 0.0)
+    chances[pair.rows[linked]] = right
+    released = n / pair.size
+    baseline = len(groups_of(pair.coordinates()[1]).sizes) / pair.size
     return ProbabilisticLinkage(
-        correct=float(chances.mean()),
-        nearest=float(found.sum()) / pair.size,
-        baseline=len(groups_of(pair.coordinates()[1]).sizes) / pair.size,
+        correct=float(right.mean()) * released,
+        nearest=float(found.mean()) * released,
+        baseline=baseline,
         untouched=len(groups_of(pair.coordinates()[0]).sizes) / n,
         names=tuple(one.name for one in pair.attributes),
         matches=m,
         others=u,
         chances=chances,
+        interval=None if drawn is None else sampled_interval(right * released, baseline, n),
+        records=len(linked),
     )
 
 

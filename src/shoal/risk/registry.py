@@ -2,51 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
+
+from shoal.entry import Entry
 
 
 @dataclass(frozen=True)
-class Measure:
-    """A measure of risk.
+class Measure(Entry):
+    """A measure of risk: of "keys", "links" or "attributes"."""
 
-    Attributes
-    ----------
-    name : str
-        Of the function in `shoal.risk`.
-    kind : str
-        "keys", "links" or "attributes".
-    question : str
-        What it answers, as somebody would ask.
-    figure : str
-        The field to read first.
-    formula : str
-    baseline : str
-        What the figure should be compared with.
-    paper : str
-    cost : str
-        For n records, d attributes and g groups.
-    shareable : str
-        Which figures may be published with a release.
-    """
-
-    name: str
-    kind: str
-    question: str
-    figure: str
-    formula: str
-    baseline: str
-    paper: str
-    cost: str
-    shareable: str
-
-    def load(self) -> Callable[..., Any]:
-        """Return the function."""
-        import shoal
-
-        loaded: Callable[..., Any] = getattr(shoal.risk, self.name)
-        return loaded
+    package: ClassVar[str] = "risk"
 
 
 NONE = "none: figures of single records help an intruder"
@@ -146,6 +112,17 @@ _MEASURES = (
         shareable=SHARE,
     ),
     Measure(
+        name="linkability",
+        kind="links",
+        question="Does the release join two files about the same people that have no column in common?",
+        figure="correct, interval",
+        formula="mean of [own record nearest to what the row nearest in the first half publishes of the second] / ties",
+        baseline="baseline: 1 / n; groups: the mean of 1 / size; untouched: the original released as it is",
+        paper="D'Orazio, M., Di Zio, M., Scanu, M. (2006): Statistical matching. Wiley",
+        cost="two searches for each record; a sample is enough",
+        shareable=SHARE,
+    ),
+    Measure(
         name="deviation_disclosure",
         kind="links",
         question="How many original numbers lie within some standard deviations of the published ones?",
@@ -190,6 +167,50 @@ _MEASURES = (
         cost="n log n for each attribute, 20 times",
         shareable="all but the chances of single records",
     ),
+    Measure(
+        name="model_gain",
+        kind="attributes",
+        question="How much better does a model that learnt from the release guess a sensitive value of those in it?",
+        figure="guessed, without, gain, interval",
+        formula="share of right guesses, less that of models trained without the group of the record",
+        baseline="without; baseline: the most frequent value; untouched: models trained on the original",
+        paper="Yeom, S. et al. (2018): Privacy risk in machine learning: analyzing the connection to overfitting. CSF",
+        cost="twice as many fits of a scikit-learn model as folds, for each attribute; at most 100,000 records",
+        shareable=SHARE,
+    ),
+    Measure(
+        name="inference",
+        kind="attributes",
+        question="How well does somebody who knows some attributes of a person guess another one?",
+        figure="guessed, gain, interval",
+        formula="share of records with the most frequent value of the published rows nearest in what is known",
+        baseline="baseline: the most frequent value of the table; untouched: the original released as it is",
+        paper="Machanavajjhala, A. et al. (2007), as above",
+        cost="a search among g groups for each record and attribute; a sample is enough",
+        shareable=SHARE,
+    ),
+    Measure(
+        name="singling_out",
+        kind="attributes",
+        question="Can words be found in the release that are true of exactly one person of the original?",
+        figure="univariate, multivariate",
+        formula="share of predicates of weight expected / n, around published rows, with exactly one match",
+        baseline="baseline: n w (1 - w)^(n - 1), blind predicates of the same weight; untouched",
+        paper="Cohen, A., Nissim, K. (2020): Towards formalizing the GDPR's notion of singling out. PNAS 117(15)",
+        cost="n log n for each column, and a count of matches for each of some thousand predicates",
+        shareable=SHARE,
+    ),
+    Measure(
+        name="membership",
+        kind="attributes",
+        question="Does the release tell who is in it?",
+        figure="advantage, interval, area",
+        formula="share of members within a distance of the nearest group, less that of others; this is one attack",
+        baseline="0, and 0.5 for the area: a guess",
+        paper="Yeom, S. et al. (2018), as above",
+        cost="a search among g groups for each record; needs people set aside before the release was made",
+        shareable=SHARE,
+    ),
 )
 
 
@@ -200,6 +221,6 @@ def measures() -> tuple[Measure, ...]:
     --------
     >>> import shoal
     >>> [measure.name for measure in shoal.risk.measures() if measure.kind == "attributes"]
-    ['attribute_gain']
+    ['attribute_gain', 'model_gain', 'inference', 'singling_out', 'membership']
     """
     return _MEASURES

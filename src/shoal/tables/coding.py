@@ -112,7 +112,8 @@ def _changed(read: Read, column: Any, plan: Plan) -> tuple[Read, Any]:
             f"The {field!r} of a plan must be a whole number for {name!r}, which holds whole numbers.",
             hint=f"pass types={{{name!r}: 'continuous'}} if it is to have decimals.",
         )
-    moved = (new != values.values) & ~values.missing
+    # A zero that is rounded loses its sign, which would tell it from those that others were rounded to.
+    moved = ((new != values.values) | (np.signbit(new) != np.signbit(values.values))) & ~values.missing
     described = replace(read.attribute, note="; ".join(filter(None, [read.attribute.note, in_words(plan, name)])))
     kinds, place = np.unique(new[moved], return_inverse=True)
     if len(kinds) == 0:

@@ -27,6 +27,8 @@ Nodes = tuple[list[str], list[int]]
 """The label and the parent of each node of a tree."""
 
 DELIMITERS = (";", ",", "\t")
+# Bytes of a packed file: a few must not fill the memory.
+LARGEST = 2**28
 SUFFIXES = (".csv", ".yaml", ".yml", ".json", ".hrc", ".owl")
 
 _OWL = "http://www.w3.org/2002/07/owl#"
@@ -41,7 +43,7 @@ def read(path: str | PathLike[str]) -> Nodes:
     if suffix not in SUFFIXES:
         raise OptionError(
             f"The file of a hierarchy must end in one of {', '.join(SUFFIXES)} (or that with .gz). Got {path.name!r}.",
-            hint=near_names(suffix, SUFFIXES, "a CSV file as ARX writes it is the most common one."),
+            hint=_near(path.name, suffix),
         )
     if suffix == ".csv":
         return read_csv(path)
@@ -53,6 +55,14 @@ def read(path: str | PathLike[str]) -> Nodes:
     if suffix == ".hrc":
         return _from_indented(text, name)
     return _from_json(text, name) if suffix == ".json" else _from_yaml(text, name)
+
+
+def _near(name: str, suffix: str) -> str:
+    """Return the hint for a name that is none of a file: rules are given in its place, and may be mistyped."""
+    if suffix:
+        return near_names(suffix, SUFFIXES, "a CSV file as ARX writes it is the most common one.")
+    rules = {"prefixes": "prefixes or prefixes:2,3 for codes", "widths": "widths:5,10 for numbers"}
+    return near_names(name.partition(":")[0], rules, f"a rule is written {', '.join(rules.values())}.")
 
 
 def read_csv(path: str | PathLike[str]) -> Nodes:
@@ -76,11 +86,19 @@ def read_csv(path: str | PathLike[str]) -> Nodes:
 
 def _bytes(path: Path, name: str) -> bytes:
     try:
-        data = path.read_bytes()
-        return gzip.decompress(data) if path.suffix.lower() == ".gz" else data
+        if path.suffix.lower() != ".gz":
+            return path.read_bytes()
+        with gzip.open(path) as file:
+            data = file.read(LARGEST + 1)
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or "not a complete gzip file"
         raise DataError(f"{capital(name)} must be a file that can be read. Got: {reason}.") from error
+    if len(data) > LARGEST:
+        raise DataError(
+            f"{capital(name)} must have at most {LARGEST >> 20} MiB when it is unpacked. Got one that has more.",
+            hint="unpack it yourself, if you trust it.",
+        )
+    return data
 
 
 def _text(data: bytes, name: str) -> str:

@@ -14,6 +14,7 @@ from shoal.tables import columns as _columns
 from shoal.tables.embedding import embed, stack
 from shoal.tables.hierarchy import Hierarchy
 from shoal.tables.inputs import chosen, codes_of, columns, together
+from shoal.tables.occurring import FEW
 from shoal.tables.values import Codes, Numbers, Values
 
 # Kinds of attributes that count as numbers.
@@ -50,6 +51,29 @@ class Attribute:
         if isinstance(self.values, Codes):
             return np.where(self.values.missing, np.nan, self.values.codes.astype(np.float64))
         raise DataError(f"The column {self.name!r} must hold numbers. It holds places.")
+
+    def categories(self, bins: int) -> tuple[Array, Array, int]:
+        """Return the categories of original and release, int64[n] each, and how many there are.
+
+        Category 0 is a missing value. Numbers with more than 24 different values are cut into intervals between
+        quantiles of the original.
+        """
+        n = len(self.points) // 2
+        if not self.numeric:
+            codes = self.values.codes  # type: ignore[union-attr]
+            return codes[:n] + 1, codes[n:] + 1, int(codes.max(initial=-1)) + 2
+        both = self.numbers()
+        present = ~np.isnan(both)
+        kinds = np.unique(both[present])
+        if len(kinds) > FEW:
+            before = both[:n][present[:n]]
+            # A column that is missing in the whole original has no quantiles.
+            edges = np.unique(np.quantile(before, np.arange(1, bins) / bins)) if len(before) else np.empty(0)
+            codes, count = np.searchsorted(edges, both, "right"), len(edges) + 1
+        else:
+            codes, count = np.searchsorted(kinds, both), len(kinds)
+        codes = np.where(present, codes + 1, 0)
+        return codes[:n], codes[n:], count + 1
 
 
 @dataclass(frozen=True, repr=False)
@@ -110,11 +134,7 @@ class Pair:
         theirs = columns(release, chosen(release, names, "columns", f"{caller} (release)"), caller)
         size = len(ours[names[0]])
         rows = _matched(original, release, size, len(theirs[names[0]]), settings.by, caller)
-        for name in (*settings.types, *settings.hierarchies):
-            if name not in names:
-                raise OptionError(f"The types and hierarchies of {caller} must be of its columns. Got {name!r}.")
-        made = [_attribute(name, ours[name], theirs[name], rows, settings) for name in names]
-        return cls(tuple(made), size, rows)
+        return cls(side_by_side((ours, theirs), caller, settings, rows), size, rows)
 
 
 @dataclass(frozen=True)
@@ -133,6 +153,28 @@ class Settings:
     by: str | None = None
     types: Mapping[str, str] = field(default_factory=dict)
     hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
+
+
+def side_by_side(
+    tables: Sequence[Mapping[str, Any]], caller: str, settings: Settings, rows: Array | None = None
+) -> tuple[Attribute, ...]:
+    """Return columns of several tables, one below the other, read as one kind and in one scale.
+
+    Parameters
+    ----------
+    tables : sequence of {name: pyarrow.ChunkedArray}
+        Columns of the same names. Those of the first table say of which kind they are.
+    caller : str
+        For messages.
+    settings : Settings
+        Kinds and hierarchies.
+    rows : int64[n], optional
+        The rows of the first table to take. By default all, in their order.
+    """
+    for name in (*settings.types, *settings.hierarchies):
+        if name not in tables[0]:
+            raise OptionError(f"The types and hierarchies of {caller} must be of its columns. Got {name!r}.")
+    return tuple(_attribute(name, [table[name] for table in tables], rows, settings) for name in tables[0])
 
 
 def _shared_names(original: Any, release: Any, caller: str, by: str | None) -> list[str]:
@@ -178,10 +220,11 @@ def _matched(original: Any, release: Any, ours: int, theirs: int, by: str | None
     return rows
 
 
-def _attribute(name: str, ours: Any, theirs: Any, rows: Array, settings: Settings) -> Attribute:
-    """Return a column of both tables, read as one kind."""
+def _attribute(name: str, parts: Sequence[Any], rows: Array | None, settings: Settings) -> Attribute:
+    """Return a column of all tables, read as one kind."""
     import pyarrow as pa
 
+    ours, *others = parts
     hierarchy = settings.hierarchies.get(name)
     kind = settings.types.get(name)
     levels: tuple[Any, ...] = ()
@@ -194,8 +237,10 @@ def _attribute(name: str, ours: Any, theirs: Any, rows: Array, settings: Setting
     if kind == "ordinal" and pa.types.is_dictionary(ours.type):
         levels = tuple(ours.chunk(0).dictionary.to_pylist())
     # A record that was not released counts for nothing.
-    ours = ours if len(rows) == len(ours) and bool((rows == np.arange(len(rows))).all()) else ours.take(pa.array(rows))
-    both = together(ours, theirs, name)
-    values = _columns.decode(both, kind, levels=levels, name=name)[0]
+    if rows is not None and not (len(rows) == len(ours) and bool((rows == np.arange(len(rows))).all())):
+        ours = ours.take(pa.array(rows))
+    for other in others:
+        ours = together(ours, other, name)
+    values = _columns.decode(ours, kind, levels=levels, name=name)[0]
     points = embed(values, kind=kind, hierarchy=hierarchy, name=f"the column {name!r}")
     return Attribute(name, kind, values, points)

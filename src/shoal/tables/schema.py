@@ -23,6 +23,7 @@ from shoal.tables.notation import Notation
 from shoal.tables.occurring import few_whole
 from shoal.tables.outward import Step, checked_step, in_words
 from shoal.tables.representatives import REPRESENTATIVES
+from shoal.tables.spelling import as_read
 from shoal.tables.values import Codes, Numbers, Values
 
 # Roles of columns that are not published.
@@ -419,9 +420,17 @@ def _refuse_uncovered(hierarchy: Hierarchy, values: Codes, name: str) -> None:
         raise DataError(
             f"Every value of column {name!r} must be in its hierarchy. Got {len(lost)} of {len(codes)} that are not, "
             f"first in row{'' if len(rows) == 1 else 's'} {listed} of the table.",
-            hint="Hierarchy.uncovered lists them; complete the hierarchy, or declare what stands for missing with "
-            "missing_values (--na).",
+            hint=f"{_near_labels(hierarchy, lost)}Hierarchy.uncovered lists them; complete the hierarchy, or declare "
+            "what stands for missing with missing_values (--na).",
         )
+
+
+def _near_labels(hierarchy: Hierarchy, lost: set[str]) -> str:
+    """Return how many values the hierarchy has in another spelling, for a hint; nothing if it has none."""
+    known = {as_read(label) for label in hierarchy.labels}
+    near = sum(as_read(value) in known for value in lost)
+    which = "it is" if len(lost) == 1 else f"{near} of them {'is' if near == 1 else 'are'}"
+    return f"{which} there in another spelling (case, spaces, leading zeros); " if near else ""
 
 
 def _numbers(given: Any, name: str, *, falling: bool = False) -> list[Any]:

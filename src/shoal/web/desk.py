@@ -274,7 +274,8 @@ def in_short(plan: Plan) -> str:
     """Return the demands of a plan in a few words."""
     words = [f"k = {plan.k}"]
     words += [f"{name} = {getattr(plan, name):g}" for name in ("l", "t") if getattr(plan, name) is not None]
-    words += [f"{len(plan.models)} models"] if plan.models else []
+    models = [str(one) for many in plan.models.values() for one in many]
+    words += models if len(models) == 1 else [f"{len(models)} models"] if models else []
     words += [plan.release] if plan.release != "microaggregation" else []
     words += [plan.method] if plan.method != "auto" else []
     return ", ".join(words)

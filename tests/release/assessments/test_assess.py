@@ -10,9 +10,19 @@ import pytest
 
 import shoal
 from shoal.errors import DataError, DisclosureError, OptionError
+from shoal.release.assessments.catalogue import NAMES
 
 KNOWN = ["age", "city", "income"]
 N = 120
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick():
+    """Fewer rounds and trees than users get, for all assessments and measures of this file."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("shoal.risk.probabilistic.ROUNDS", 100)
+        patch.setattr("shoal.risk.trained.TREES", 8)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -144,7 +154,7 @@ def test_on_census_a_larger_k_lowers_linkage_and_raises_loss(benchmark_table):
     for k in (3, 10):
         labels = shoal.partition(X, k, "mdav")
         release = original.groupby(labels).transform("mean")
-        found = shoal.assess(original, release, list(original), sample=300)
+        found = shoal.assess(original, release, list(original), ask=["linkage", "distance", "moments"])
         made.append((found["linkage"]["correct"], -found["distance"]["average"], found["moments"]["variance_kept"]))
     assert sorted(made, reverse=True) == made
     for figures in zip(*made, strict=True):
@@ -273,3 +283,118 @@ def test_a_certificate_of_another_file_is_refused(people, release, tmp_path):
 def test_an_unknown_question_names_the_others(found):
     with pytest.raises(OptionError, match="it has keys, "):
         found["luck"]
+
+
+def test_what_is_asked_is_answered_and_nothing_else(people, release):
+    some = shoal.assess(people, release, ask=["keys", "linkage"])
+    assert [one.name for one in some.questions] == ["keys", "linkage"]
+    assert some.associations is None
+    assert "What an analyst can still do" not in some.report()
+    every = shoal.assess(people, release, ask="all", population_size=9000)
+    found = {one.name.partition(":")[0] for one in every.questions}
+    assert found == {*NAMES} - {"membership", "prediction"}
+    assert dict(every.left_out) == {"membership": "no held-out records", "prediction": "no held-out records"}
+    default = shoal.assess(people, release)
+    assert dict(default.left_out)["model"] == "not asked for"
+    with pytest.raises(OptionError, match=r"'model', which was left out \(not asked for\)"):
+        default["model"]
+
+
+def test_attacks_are_those_of_the_measures(people, release):
+    """People who were set aside before the release was made, and everything that can be asked with them."""
+    first, rest = people[:80], people[80:]
+    made = released(first)
+    found = made.assess(first, ask="all", held_out=rest, weight="w", sample=50)
+    assert not found.left_out
+    table = made.table
+    member = shoal.risk.membership(first, rest, table, KNOWN)
+    assert found["membership"]["advantage"] == pytest.approx(member.advantage)
+    assert "This is one attack" in found["membership"].reads
+    tested = shoal.measure.prediction(first, table, rest, "illness", KNOWN, weight="w")
+    assert found["prediction:illness"]["after"] == pytest.approx(tested.after)
+    draw = {"sample": 50}
+    (learnt,) = shoal.risk.model_gain(first, table, KNOWN, "illness", **draw)
+    assert found["model:illness"]["gain"] == pytest.approx(learnt.gain)
+    joined = shoal.risk.linkability(first, table, KNOWN, **draw)
+    assert found["linkability"]["correct"] == pytest.approx(joined.correct)
+    weighed = shoal.risk.probabilistic_linkage(first, table, KNOWN, **draw)
+    assert found["probabilistic_linkage"]["correct"] == pytest.approx(weighed.correct)
+    single = shoal.risk.singling_out(first, table, KNOWN)
+    assert found["singling_out"]["multivariate"] == single.multivariate.share
+    robust = shoal.risk.robust_disclosure(first, table, KNOWN)
+    assert found["robust_intervals"]["records"] == pytest.approx(robust.records)
+    unique = shoal.risk.population_uniques(first, KNOWN, int(first["w"].sum()))
+    assert found["population_uniques"]["original_zayatz"] == pytest.approx(unique.zayatz / first["w"].sum())
+    # Whatever was drawn has an interval, in the figures, in JSON and on the page.
+    told = found.to_dict()["questions"]
+    for name, figure in (
+        ("partial_linkage", "mean"),
+        ("partial_linkage", "highest"),
+        ("probabilistic_linkage", "correct"),
+        ("linkability", "correct"),
+        ("inference", "highest"),
+        ("singling_out", "multivariate"),
+        ("model:illness", "gain"),
+        ("membership", "advantage"),
+        ("propensity", "c_statistic"),
+        ("queries", "mean"),
+        ("prediction:illness", "after"),
+    ):
+        low, high = told[name]["intervals"][figure]
+        assert low <= told[name]["figures"][figure] <= high
+    assert found.report().count('class="between"') >= 11
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"ask": "linkages"}, OptionError, "questions that exist. Got 'linkages'. Hint: did you mean 'linkage'"),
+        ({"ask": []}, OptionError, "at least one question"),
+        ({"ask": "membership"}, OptionError, "only with held-out records.*held_out, --held-out"),
+        ({"ask": "population_uniques"}, OptionError, "neither the size of the population nor weights"),
+        ({"ask": "model"}, OptionError, "only with sensitive attributes"),
+        ({"population_size": 5}, OptionError, "whole number of at least 120"),
+        ({"held_out": "self"}, DataError, "must not be in the original. Got 120 of 120"),
+        ({"held_out": "one"}, DataError, "at least 2 held-out records. Got 1"),
+        ({"held_out": "narrow"}, OptionError, "must have the columns that are compared. Got none 'city'"),
+        ({"held_out": "texts"}, DataError, "'income' must hold numbers"),
+    ],
+)
+def test_questions_that_cannot_be_asked(people, release, options, error, words):
+    tables = {
+        "self": people,
+        "one": people[:1],
+        "narrow": people[["age"]],
+        "texts": people.assign(income="much"),
+    }
+    given = {**options, **({"held_out": tables[options["held_out"]]} if "held_out" in options else {})}
+    with pytest.raises(error, match=words):
+        shoal.assess(people, release.table, KNOWN, **given)
+
+
+@pytest.mark.parametrize("case", ["constant", "missing", "flat release", "other categories", "few", "one column"])
+@pytest.mark.filterwarnings("error")
+def test_awkward_tables_are_assessed_without_complaint(people, release, case):
+    table = release.table
+    known = KNOWN
+    if case in ("constant", "missing"):
+        same = {"age": 5, "city": "x", "income": 1.0} if case == "constant" else dict.fromkeys(KNOWN)
+        people, table = people.assign(**same), table.assign(**same)
+    elif case == "flat release":
+        table = table.assign(age=50.0, city="Rome", income=0.0)
+    elif case == "other categories":
+        people = people.assign(city=[f"town {i}" for i in range(N)])
+    elif case == "few":
+        people, table = people[:2], table[:2]
+    else:
+        people, table, known = people[["age"]], table[["age"]], ["age"]
+    names = [name for name in people if name in table]
+    secret = ["illness"] if "illness" in names else []
+    found = shoal.assess(people, table, known, sensitive_attributes=secret, ask="all")
+    for question in found.questions:
+        for figure in question.figures:
+            if question.kind == "risk":
+                assert not figure.value > 1 + 1e-9
+    if case in ("constant", "missing", "flat release"):
+        assert found["linkage"]["correct"] == pytest.approx(1 / N)
+        assert dict(found.left_out)["model"] == "fewer than 5 groups"

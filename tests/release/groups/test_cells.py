@@ -320,11 +320,6 @@ def test_removed_records_leave_no_trace_in_what_is_published():
         assert published(*removed) == alone
 
 
-def test_few_removed_records_are_not_counted_out():
-    assert cells.shown_count(5, 5) == "5"
-    assert cells.shown_count(2, 5) == "fewer than 5"
-
-
 def test_the_loss_is_that_of_the_means_of_cells_over_what_is_published():
     table = survey()
     release = safe(table, 5, **PLAN | {"quasi_identifiers": ["age"], "cells": {"age": 10}})

@@ -12,9 +12,11 @@ import numpy as np
 from shoal.errors import OptionError
 from shoal.measure import Associations, Subgroups
 from shoal.measure import subgroups as subgroups_of
+from shoal.release.assessments.asking import asked_risks, settled
+from shoal.release.assessments.case import Case
+from shoal.release.assessments.catalogue import asked_of
 from shoal.release.assessments.questions import Question
-from shoal.release.assessments.risks import risks
-from shoal.release.assessments.tables import Roles, Tables, grouping, tables_of
+from shoal.release.assessments.tables import Roles, Tables, grouping, held_out_of, tables_of
 from shoal.release.assessments.utilities import Columns, compared_of, utilities
 from shoal.release.finished import Published, published_of, source_of
 from shoal.tables.inputs import count_of
@@ -47,12 +49,14 @@ class Assessment:
         Columns that others may know, and columns that could be compared.
     columns : Columns
         What was lost, column by column.
-    associations : Associations
-        How strongly columns are related, before and after.
+    associations : Associations or None
+        How strongly columns are related, before and after; None if that was not asked.
     subgroups : tuple of Subgroups
         Who pays for the anonymity, by each column that was asked for.
     notes : tuple of str
         What the reader of figures must know.
+    left_out : tuple of (str, str)
+        Questions that were not asked, and why.
     """
 
     name: str
@@ -63,9 +67,10 @@ class Assessment:
     quasi_identifiers: tuple[str, ...]
     compared: tuple[str, ...]
     columns: Columns
-    associations: Associations
+    associations: Associations | None
     subgroups: tuple[Subgroups, ...]
     notes: tuple[str, ...]
+    left_out: tuple[tuple[str, str], ...] = ()
 
     def __getitem__(self, name: str) -> Question:
         """Return a question by its name."""
@@ -73,7 +78,11 @@ class Assessment:
             if question.name == name:
                 return question
         known = ", ".join(question.name for question in self.questions)
-        raise OptionError(f"An assessment must have the question that is asked for. Got {name!r}.", f"it has {known}.")
+        why = dict(self.left_out).get(name)
+        reason = "" if why is None else f", which was left out ({why})"
+        raise OptionError(
+            f"An assessment must have the question that is looked for. Got {name!r}{reason}.", f"it has {known}."
+        )
 
     def __repr__(self) -> str:
         parts = [
@@ -113,6 +122,7 @@ class Assessment:
                 for one in self.subgroups
             ],
             "notes": list(self.notes),
+            "left_out": dict(self.left_out),
         }
 
     def report(self, path: str | PathLike[str] | None = None, *, force: bool = False) -> str:
@@ -141,15 +151,19 @@ def assess(
     types: Mapping[str, str] | None = None,
     key: str | None = None,
     subgroups: Sequence[str] = (),
+    ask: Sequence[str] | str | None = None,
+    held_out: Any = None,
+    population_size: int | None = None,
     sample: int = SAMPLE,
     random_state: int = 0,
     n_jobs: int | None = -1,
 ) -> Assessment:
     """Assess a release: what an intruder can still do with it, and what an analyst can.
 
-    Linkage, keys, intervals and all measures of utility are exact, but for random queries, the propensity model and the
-    intruder who knows two columns, which are of a sample of records. Values of hierarchies and levels count as
-    categories, records as units.
+    Keys, links by distance, intervals and most measures of utility are exact. The propensity model, the intruder who
+    knows two columns, and attacks that guess or join get a sample of records, random queries and tables of three
+    columns are drawn; their figures have a confidence interval. Values of hierarchies and levels count as categories,
+    records as units.
 
     Parameters
     ----------
@@ -170,8 +184,17 @@ def assess(
         A column of both tables with a different value in each row, by which rows are matched. None: by their order.
     subgroups : names
         Columns of the original: who pays for the anonymity, by their values with many records.
+    ask : names or None
+        The questions, of :data:`shoal.release.assessments.catalogue.TOPICS`; "default" and "all" stand for several.
+        None: "default", which is all but "model", which takes longer. What these tables do not allow is left out; a
+        question that is named and cannot be asked is refused.
+    held_out : path, Source or data frame, optional
+        Original records that were set aside *before* the release was made: who is in it, and models that learnt from
+        it, are tried on them.
+    population_size : int, optional
+        The number of people that the original is a sample of. By default the sum of the weights, if there are any.
     sample : int
-        How many records the propensity model and the intruder who knows two columns are given.
+        How many records attacks and models are given.
     random_state : int
         The seed of all draws.
     n_jobs : int or None
@@ -206,6 +229,9 @@ def assess(
         roles,
         key=key,
         subgroups=_names(subgroups),
+        ask=ask,
+        held_out=None if held_out is None else source_of(held_out, "the held-out records", "shoal.assess"),
+        population_size=population_size,
         sample=count_of(sample, "sample", "shoal.assess", least=2),
         seed=count_of(random_state, "random_state", "shoal.assess", least=0),
         n_jobs=n_jobs,
@@ -223,16 +249,24 @@ def assessed(
     *,
     key: str | None = None,
     subgroups: Sequence[str] = (),
+    ask: Sequence[str] | str | None = None,
+    held_out: Source | None = None,
+    population_size: int | None = None,
     sample: int = SAMPLE,
     seed: int = 0,
     n_jobs: int | None = -1,
 ) -> Assessment:
     """Assess a release that was read; see :func:`assess`."""
+    asked = asked_of(ask)
     by = {name: grouping(original, name) for name in subgroups}
     tables = tables_of(original, published, roles, key)
-    lost = utilities(tables, sample, seed)
-    asked = (*risks(tables, sample, seed, n_jobs), *lost.questions)
-    k = _held(tables)
+    case = Case(tables, sample, seed, n_jobs, people=_people(tables, population_size))
+    if held_out is not None:
+        case.held_out = held_out_of(original, held_out, tables)
+    names, left_out = settled(case, asked)
+    lost = utilities(case, names)
+    answers = (*asked_risks(case, names, asked, left_out), *lost.questions)
+    k = int(case.after.sizes.min())
     notes = list(tables.notes)
     if not roles.quasi_identifiers and published.certificate is None:
         notes.append("no quasi-identifiers were named: all columns that both tables have count as such")
@@ -244,20 +278,24 @@ def assessed(
         records=original.table.num_rows,
         released=len(tables.rows),
         k=k,
-        questions=asked,
+        questions=answers,
         quasi_identifiers=tables.roles.quasi_identifiers,
         compared=tables.compared,
         columns=lost.columns,
         associations=lost.associations,
         subgroups=_paying(tables, by, max(k, LEAST)),
         notes=tuple(notes),
+        left_out=tuple(left_out),
     )
 
 
-def _held(tables: Tables) -> int:
-    from shoal.risk.keys import Keys
-
-    return int(Keys.of(tables.after, list(tables.roles.quasi_identifiers), "shoal.assess").sizes.min())
+def _people(tables: Tables, population_size: int | None) -> int | None:
+    """Return the size of the population, None if nothing is known of it."""
+    n = tables.before.num_rows
+    if population_size is not None:
+        return count_of(population_size, "population_size", "shoal.assess", least=n)
+    # Weights below 1 do not make a population smaller than its sample.
+    return None if tables.weights is None else max(n, round(float(tables.weights.sum())))
 
 
 def _paying(tables: Tables, by: Mapping[str, Sequence[Any]], least: int) -> tuple[Subgroups, ...]:

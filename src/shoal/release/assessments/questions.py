@@ -22,6 +22,8 @@ class Figure(NamedTuple):
         Whether it is a share of 1, and shown in per cent.
     compare : bool
         Whether it is there to be compared with.
+    interval : tuple of two floats, or None
+        The 95 % confidence interval, where the value comes from a sample.
     """
 
     name: str
@@ -29,6 +31,7 @@ class Figure(NamedTuple):
     value: float
     share: bool = True
     compare: bool = False
+    interval: tuple[float, float] | None = None
 
     def plain(self) -> float | None:
         """Return the value for JSON: None where it is not defined."""
@@ -72,4 +75,5 @@ class Question:
             "question": self.asks,
             "figures": {one.name: one.plain() for one in self.figures if not one.compare},
             "compare_with": {one.name: one.plain() for one in self.figures if one.compare},
+            "intervals": {one.name: list(one.interval) for one in self.figures if one.interval is not None},
         }

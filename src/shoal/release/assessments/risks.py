@@ -2,51 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
+from shoal.release.assessments.case import Case
 from shoal.release.assessments.questions import Figure, Question
-from shoal.release.assessments.tables import ROW, Tables
 from shoal.risk import (
-    Pair,
     attribute_gain,
     deviation_disclosure,
     individual_risk,
     linkage,
     partial_linkage,
+    population_uniques,
+    probabilistic_linkage,
     rank_disclosure,
     reidentification,
+    robust_disclosure,
     suda,
 )
-from shoal.risk.keys import Keys
-from shoal.tables.pairs import Settings
 
-# The sets of attributes grow by a factor of 2 with each: no more than so many are searched for special uniques.
-MOST_FOR_SUDA = 10
 # Subsets of the attributes that are tried for an intruder who knows few of them.
 SUBSETS = 20
-CALLER = "shoal.assess"
 
 
-def risks(tables: Tables, sample: int, seed: int, n_jobs: int | None) -> Iterator[Question]:
-    """Yield what can be asked about the risk of a release."""
-    names = list(tables.roles.quasi_identifiers)
-    before, after = (Keys.of(table, names, CALLER) for table in (tables.before, tables.after))
-    yield _found(tables, before, after)
-    if len(names) <= MOST_FOR_SUDA:
-        yield _special(before, after)
-    if tables.known:
-        settings = Settings(by=ROW)
-        pair = Pair.of(tables.original, tables.release, list(tables.known), CALLER, settings)
-        yield _linked(pair, n_jobs)
-        if len(tables.known) > 2:
-            yield _partly_linked(pair, sample, seed, n_jobs)
-        if any(one.numeric for one in pair.attributes):
-            yield _close(pair)
-    for name in tables.roles.sensitive:
-        yield _learnt(tables, after, name, seed)
-
-
-def _found(tables: Tables, before: Keys, after: Keys) -> Question:
+def found(case: Case) -> Question:
+    """Return who is found by published quasi-identifiers."""
+    tables, before, after = case.tables, case.before, case.after
     names = after.names
     weights = tables.weights
     old = reidentification(before, names, weights)
@@ -72,8 +50,9 @@ def _found(tables: Tables, before: Keys, after: Keys) -> Question:
     )
 
 
-def _special(before: Keys, after: Keys) -> Question:
-    old, new = (float((suda(keys, keys.names).scores > 0).mean()) for keys in (before, after))
+def special(case: Case) -> Question:
+    """Return who is singled out by few quasi-identifiers."""
+    old, new = (float((suda(keys, keys.names).scores > 0).mean()) for keys in (case.before, case.after))
     return Question(
         "special_uniques",
         "risk",
@@ -86,8 +65,29 @@ def _special(before: Keys, after: Keys) -> Question:
     )
 
 
-def _linked(pair: Pair, n_jobs: int | None) -> Question:
-    found = linkage(pair, None, n_jobs=n_jobs)
+def unique(case: Case) -> Question:
+    """Return how many people have a key of their own in the population."""
+    people = case.people or case.before.records
+    after, before = (population_uniques(keys, keys.names, people) for keys in (case.after, case.before))
+    figures = [
+        Figure(f"{word}{model}", f"{words}{title}", getattr(one, model) / people, compare=bool(word))
+        for one, word, words in ((after, "", ""), (before, "original_", "in the original, "))
+        for model, title in (("pitman", "by Pitman's model"), ("zayatz", "by Zayatz's"), ("snb", "by the SNB model"))
+    ]
+    return Question(
+        "population_uniques",
+        "risk",
+        "How many people of the population have quasi-identifiers that nobody else has?",
+        f"Shares of {people:,} people, estimated by three models that often differ widely: take the order of "
+        "magnitude, and the highest of them if in doubt. A dash: the model does not fit. A k of 2 or more leaves no "
+        "unique record to draw conclusions from.",
+        tuple(figures),
+    )
+
+
+def linked(case: Case) -> Question:
+    """Return the links by distance."""
+    found = linkage(case.pair, None, n_jobs=case.n_jobs)
     return Question(
         "linkage",
         "risk",
@@ -103,24 +103,50 @@ def _linked(pair: Pair, n_jobs: int | None) -> Question:
     )
 
 
-def _partly_linked(pair: Pair, sample: int, seed: int, n_jobs: int | None) -> Question:
-    found = partial_linkage(pair, None, known=2, subsets=SUBSETS, sample=sample, random_state=seed, n_jobs=n_jobs)
+def partly_linked(case: Case) -> Question:
+    """Return the links by two quasi-identifiers."""
+    found = partial_linkage(case.pair, None, known=2, subsets=SUBSETS, n_jobs=case.n_jobs, **case.drawn)
+    worst = None if found.intervals is None else found.intervals[int(found.correct.argmax())]
     tried = "each two" if found.complete else f"{len(found.subsets)} pairs of"
     return Question(
         "partial_linkage",
         "risk",
         "And by somebody who knows two of them?",
-        f"The same for {tried} quasi-identifiers: on average, and for the pair that links most.",
+        f"The same for {tried} quasi-identifiers: on average, and for the pair that links most.{case.told}",
         (
-            Figure("mean", "records linked correctly, on average", found.mean),
-            Figure("highest", "by the pair that links most", found.highest),
+            Figure("mean", "records linked correctly, on average", found.mean, interval=found.interval),
+            Figure(
+                "highest",
+                "by the pair that links most",
+                found.highest,
+                interval=None if worst is None else (float(worst[0]), float(worst[1])),
+            ),
             Figure("untouched", "in the untouched table, on average", float(found.untouched.mean()), compare=True),
         ),
     )
 
 
-def _close(pair: Pair) -> Question:
-    deviation, rank = deviation_disclosure(pair, None), rank_disclosure(pair, None)
+def weighed(case: Case) -> Question:
+    """Return the links by weights of agreement."""
+    found = probabilistic_linkage(case.pair, None, **case.drawn)
+    return Question(
+        "probabilistic_linkage",
+        "risk",
+        "And by somebody who learns from the tables what agreement in each column is worth?",
+        "Links go to the rows of the highest weight (Fellegi and Sunter); numbers agree if they lie in the same tenth. "
+        f"Compare as with links by distance.{case.told}",
+        (
+            Figure("correct", "records linked correctly", found.correct, interval=found.interval),
+            Figure("baseline", "if everybody's group were known", found.baseline, compare=True),
+            Figure("untouched", "in the untouched table", found.untouched, compare=True),
+            Figure("nearest", "records whose rows have the highest weight", found.nearest),
+        ),
+    )
+
+
+def close(case: Case) -> Question:
+    """Return how many original numbers are close to the published ones."""
+    deviation, rank = deviation_disclosure(case.pair, None), rank_disclosure(case.pair, None)
     return Question(
         "intervals",
         "risk",
@@ -136,11 +162,36 @@ def _close(pair: Pair) -> Question:
     )
 
 
-def _learnt(tables: Tables, keys: Keys, name: str, seed: int) -> Question:
+def far_out(case: Case) -> Question:
+    """Return how many outliers are close to their published values."""
+    found = robust_disclosure(case.pair, None)
+    words = {
+        "robust": "robust",
+        "ordinary": "ordinary, since the robust covariance is singular",
+        "reduced": "ordinary without the directions in which nothing varies, since the covariance is singular",
+    }
+    return Question(
+        "robust_intervals",
+        "risk",
+        "Are outliers, which are easy to find, still close to their published values?",
+        "The farther a record is from the centre, the wider the interval that counts as close: from the centre, "
+        f"distances are {words[found.covariance]}. Isolated records have no other published row near theirs. Compare "
+        "with a release of the original as it is, of which all records are close.",
+        (
+            Figure("records", "records with a number that is close", found.records),
+            Figure("isolated", "of these, isolated ones, as a share of all", found.isolated),
+            Figure("untouched", "in the untouched table", 1.0, compare=True),
+        ),
+    )
+
+
+def learnt(case: Case, name: str) -> Question:
+    """Return what groups reveal of a sensitive attribute."""
+    tables, keys = case.tables, case.after
     # Numbers as numbers, which are guessed by interval, where they can be read as such.
     values = tables.release if name in tables.compared else tables.after
     keyed = tables.after.select(list(keys.names)).append_column(name, values.column(name))
-    (found,) = attribute_gain(keyed, list(keys.names), [name], random_state=seed)
+    (found,) = attribute_gain(keyed, list(keys.names), [name], random_state=case.seed)
     return Question(
         f"learnt:{name}",
         "risk",

@@ -15,6 +15,7 @@ from shoal.plan import Kind
 from shoal.release.finished import Published
 from shoal.release.matching import rows_of
 from shoal.release.verification import require_same_file
+from shoal.risk.keys import combined
 from shoal.tables import columns as _columns
 from shoal.tables.values import Codes, Numbers
 
@@ -95,7 +96,9 @@ def tables_of(original: Source, published: Published, roles: Roles, key: str | N
     roles = _settled(original, release, published, roles, key)
     notes: list[str] = []
     shuffled = promised is not None and promised.shuffled
-    found = rows_of(original, release, key, roles.quasi_identifiers, shuffled=shuffled, notes=notes)
+    found = published.rows
+    if found is None or key is not None:
+        found = rows_of(original, release, key, roles.quasi_identifiers, shuffled=shuffled, notes=notes)
     rows = np.arange(release.table.num_rows) if found is None else found
     _require_records(rows)
     names = [name for name in original.table.column_names if name in release.table.column_names]
@@ -175,13 +178,7 @@ def _alike(
     """Return a column of both tables as numbers or as texts, and which; None, and a note, if that cannot be done."""
     ours, theirs = original.table.column(name), release.table.column(name)
     try:
-        kind = (
-            roles.types.get(name)
-            or roles.told.get(name)
-            or _columns.infer(ours, text=original.text, decimal=original.decimal, name=name)[0]
-        )
-        if kind in ("ordinal", "hierarchical"):
-            kind = "nominal"
+        kind = _kind(original, name, roles)
         before = _columns.decode(ours, kind, text=original.text, decimal=original.decimal, name=name)[0]
     except ShoalError:
         if name in roles.types:
@@ -203,6 +200,55 @@ def _alike(
         if others:
             notes.append(f"{others} categories of {name!r} in the release do not occur in the original")
     return _plain(before), _plain(after), numeric
+
+
+def _kind(original: Source, name: str, roles: Roles) -> str:
+    """Return the kind by which a column of the original is read."""
+    kind = (
+        roles.types.get(name)
+        or roles.told.get(name)
+        or _columns.infer(original.table.column(name), text=original.text, decimal=original.decimal, name=name)[0]
+    )
+    return "nominal" if kind in ("ordinal", "hierarchical") else kind
+
+
+def held_out_of(original: Source, held_out: Source, tables: Tables) -> Any:
+    """Return records that were set aside before the release was made, read as those of the original are."""
+    import pyarrow as pa
+
+    table, made = held_out.table, {}
+    for name in tables.compared:
+        if name not in table.column_names:
+            raise OptionError(
+                f"Held-out records must have the columns that are compared. Got none {name!r} in {held_out.name}."
+            )
+        kind = _kind(original, name, tables.roles)
+        read_as = "continuous" if kind == "integer" else kind
+        made[name] = _plain(
+            _columns.decode(table.column(name), read_as, text=held_out.text, decimal=held_out.decimal, name=name)[0]
+        )
+    if table.num_rows < 2:
+        raise DataError(f"There must be at least 2 held-out records. Got {table.num_rows} in {held_out.name}.")
+    found = pa.table(made)
+    _require_set_aside(tables.original.select(list(made)), found, held_out.name)
+    return found
+
+
+def _require_set_aside(original: Any, held_out: Any, name: str) -> None:
+    """Refuse held-out records most of which are in the original, unless most of its records have equals there."""
+    from shoal.tables.inputs import codes_of, together
+
+    n = original.num_rows
+    columns = [together(original.column(one), held_out.column(one), one) for one in original.column_names]
+    read = [codes_of(column, one) for column, one in zip(columns, original.column_names, strict=True)]
+    kinds, count = combined([codes for codes, _ in read], [values for _, values in read])
+    times = np.bincount(kinds[:n], minlength=count)
+    inside = int((times[kinds[n:]] > 0).sum())
+    if 2 * inside > held_out.num_rows and 2 * int((times[kinds[:n]] == 1).sum()) > n:
+        raise DataError(
+            f"Held-out records must not be in the original. Got {inside} of {held_out.num_rows} in {name} that are.",
+            "set records aside first, and release the others.",
+        )
 
 
 def _plain(values: Any) -> Any:

@@ -10,10 +10,13 @@ import numpy as np
 from shoal import measure
 from shoal.errors import DataError
 from shoal.measure import Associations, Compared
+from shoal.release.assessments.case import CALLER, Case
 from shoal.release.assessments.questions import Figure, Question
 from shoal.release.assessments.tables import ROW, Tables
 
-CALLER = "shoal.assess"
+UTILITIES = frozenset(
+    ("distance", "moments", "quantiles", "associations", "tables", "propensity", "regressions", "queries", "prediction")
+)
 # Regressions of one column on the others: no more than so many columns are explained.
 MOST_REGRESSIONS = 20
 
@@ -41,7 +44,7 @@ class Measured(NamedTuple):
 
     questions: tuple[Question, ...]
     columns: Columns
-    associations: Associations
+    associations: Associations | None
 
 
 def compared_of(tables: Tables) -> Compared:
@@ -55,27 +58,41 @@ def compared_of(tables: Tables) -> Compared:
     return Compared.of(tables.original, tables.release, wanted, CALLER, by=ROW, weight=tables.weights)
 
 
-def utilities(tables: Tables, sample: int, seed: int) -> Measured:
-    """Return what can be asked about the utility of a release."""
-    both = compared_of(tables)
-    questions: list[Question] = []
+def utilities(case: Case, names: frozenset[str]) -> Measured:
+    """Return what is asked about the utility of a release."""
+    if not names & UTILITIES:
+        return Measured((), Columns({}, {}, {}), None)
+    both = compared_of(case.tables)
+    made: dict[str, Question] = {}
     loss: dict[str, float] = {}
     variance: dict[str, float] = {}
-    if tables.numeric:
-        moved, moments = measure.distance_loss(both, None), measure.moments(both, None)
-        loss = dict(zip(moved.names, map(float, moved.attributes), strict=True))
+    counts: dict[str, float] = {}
+    related = None
+    if "distance" in names:
+        moved = measure.distance_loss(both, None)
+        loss, made["distance"] = dict(zip(moved.names, map(float, moved.attributes), strict=True)), _moved(moved)
+    if "moments" in names:
+        moments = measure.moments(both, None)
         variance = dict(zip(moments.names, map(float, moments.variance_ratios), strict=True))
-        questions += [_moved(moved), _moments(moments), _tails(measure.quantiles(both, None))]
-    related = measure.associations(both, None)
-    if len(both.names) > 1:
-        questions.append(_related(both, related))
-    tables_of_counts = measure.cross_tabulations(both, None, random_state=seed)
-    questions.append(_counted(tables_of_counts))
-    questions.append(_told_apart(both, sample, seed))
-    questions += _regressed(both, tables)
-    questions.append(_queried(both, seed))
-    counts = dict(zip(tables_of_counts.names, map(float, tables_of_counts.one), strict=True))
-    return Measured(tuple(questions), Columns(loss, variance, counts), related)
+        made["moments"] = _moments(moments)
+    if "quantiles" in names:
+        made["quantiles"] = _tails(measure.quantiles(both, None))
+    if "associations" in names:
+        related = measure.associations(both, None)
+        made["associations"] = _related(both, related)
+    if "tables" in names:
+        counted = measure.cross_tabulations(both, None, random_state=case.seed)
+        counts = dict(zip(counted.names, map(float, counted.one), strict=True))
+        made["tables"] = _counted(counted)
+    if "propensity" in names:
+        made["propensity"] = _told_apart(both, case.sample, case.seed)
+    if "regressions" in names:
+        made |= {one.name: one for one in _regressed(both, case.tables)}
+    if "queries" in names:
+        made["queries"] = _queried(both, case.seed)
+    if "prediction" in names:
+        made |= {one.name: one for one in _predicted(case)}
+    return Measured(tuple(made.values()), Columns(loss, variance, counts), related)
 
 
 def _moved(found: measure.DistanceLoss) -> Question:
@@ -153,7 +170,11 @@ def _counted(found: measure.CrossTabulations) -> Question:
         "The share of records that would have to move to other cells, on average over all tables, with numbers in ten "
         "intervals: 0 % if the tables are the same.",
         (
-            *(Figure(name, f"in tables {which}", mean) for name, which, mean in means if mean == mean),
+            *(
+                Figure(name, f"in tables {which}", mean, interval=found.interval if name == "three" else None)
+                for name, which, mean in means
+                if mean == mean
+            ),
             Figure("highest", "in the worst table of at most two columns", found.highest),
         ),
     )
@@ -161,7 +182,11 @@ def _counted(found: measure.CrossTabulations) -> Question:
 
 def _told_apart(both: Compared, sample: int, seed: int) -> Question:
     found = measure.propensity(both, None, sample=sample, random_state=seed)
-    drawn = f" Fitted on {found.records:,} records, drawn at random." if found.records < len(both.weights) else ""
+    drawn = (
+        f" Fitted on {found.records:,} records, drawn at random, and judged by others."
+        if found.interval is not None
+        else ""
+    )
     return Question(
         "propensity",
         "utility",
@@ -169,7 +194,7 @@ def _told_apart(both: Compared, sample: int, seed: int) -> Question:
         "The c-statistic is 0.5 if it cannot and 1 if it always can; the propensity-score mean squared error is 0 and "
         f"0.25. Compare it with that of two samples of one population.{drawn}",
         (
-            Figure("c_statistic", "c-statistic", found.c_statistic, share=False),
+            Figure("c_statistic", "c-statistic", found.c_statistic, share=False, interval=found.interval),
             Figure("cannot", "if it cannot", 0.5, share=False, compare=True),
             Figure("pmse", "mean squared error", found.pmse, share=False),
             Figure("expected", "of two samples", found.expected, share=False, compare=True),
@@ -212,8 +237,39 @@ def _queried(both: Compared, seed: int) -> Question:
         "The error of 1,000 random queries of up to three columns, as a share of the right answer, or of a thousandth "
         "of all records if that is larger: 0 % if nothing is lost.",
         (
-            Figure("mean", "error, on average", found.mean),
+            Figure("mean", "error, on average", found.mean, interval=found.interval),
             Figure("median", "of the middle query", found.median),
             Figure("high", "not exceeded by 95 % of queries", found.high),
         ),
     )
+
+
+def _predicted(case: Case) -> Iterator[Question]:
+    """Yield how well models predict held-out records, for each sensitive attribute."""
+    for name in case.secrets:
+        try:
+            found = measure.prediction(
+                case.tables.original,
+                case.tables.release,
+                case.held_out,
+                name,
+                list(case.tables.known),
+                by=ROW,
+                weight=case.tables.weights,
+            )
+        except DataError:
+            continue  # a single value, or none that is known
+        share = found.baseline >= 0 and found.before >= 0 and name not in case.tables.numeric
+        yield Question(
+            f"prediction:{name}",
+            "utility",
+            f"Does a model that learnt from the release predict {name} of others as well?",
+            f"On {found.records:,} records that were set aside before the release was made: "
+            + ("the share of right predictions." if share else "R squared, which is 0 for the mean.")
+            + " Compare with a model that learnt from the original.",
+            (
+                Figure("after", "learnt from the release", found.after, share=share, interval=found.interval),
+                Figure("before", "learnt from the original", found.before, share=share, compare=True),
+                Figure("baseline", "without a model", found.baseline, share=share, compare=True),
+            ),
+        )

@@ -136,11 +136,6 @@ def cells_of(table: Any, reads: list[Read], plan: Plan, units: Array | None = No
     return Cells(kept, numbered(labels[rows]), rows, described)
 
 
-def shown_count(removed: int, k: int) -> str:
-    """Return the number of removed records, but hide a small one, which would reveal that few people are unusual."""
-    return f"{removed:,}" if removed >= k else f"fewer than {k}"
-
-
 # --- the cells of an attribute in the plan ---
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from math import isfinite
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
 import shoal
+from shoal.release.assessments.asking import NOT_ASKED
 from shoal.release.report import drawings
 from shoal.release.report.render import environment
+from shoal.release.report.standing import Bar
 
 if TYPE_CHECKING:
     from shoal.measure import Subgroups
@@ -18,15 +20,6 @@ if TYPE_CHECKING:
 
 # With more columns, a picture of all pairs cannot be read.
 MOST_IN_MAP = 30
-
-
-class Bar(NamedTuple):
-    """A line of a picture: words, a number, the length of a bar as a share, and its colour."""
-
-    words: str
-    number: str
-    length: float
-    compare: bool = False
 
 
 def render_assessment(assessment: Assessment) -> str:
@@ -44,6 +37,7 @@ def render_assessment(assessment: Assessment) -> str:
             risk=asked["risk"],
             utility=asked["utility"],
             columns=_columns(assessment),
+            left_out=[(name, why) for name, why in assessment.left_out if why != NOT_ASKED],
             relations=_map(assessment),
             subgroups=[(one, _paying(one)) for one in assessment.subgroups],
         )
@@ -53,15 +47,12 @@ def render_assessment(assessment: Assessment) -> str:
 def _bars(figures: tuple[Figure, ...]) -> list[Bar]:
     """Return the bars of a question: shares of 1, other numbers as shares of the largest."""
     most = max((one.value for one in figures if not one.share and isfinite(one.value)), default=0.0)
-    return [
-        Bar(
-            one.words,
-            number_of(one),
-            _length(one.value, 1.0 if one.share else most),
-            one.compare,
-        )
-        for one in figures
-    ]
+    return [_bar(one, 1.0 if one.share else most) for one in figures]
+
+
+def _bar(one: Figure, whole: float) -> Bar:
+    low, high = (_length(end, whole) for end in one.interval) if one.interval is not None else (0.0, 0.0)
+    return Bar(one.words, number_of(one), _length(one.value, whole), one.compare, interval_of(one), low, high)
 
 
 def _length(value: float, whole: float) -> float:
@@ -75,6 +66,14 @@ def number_of(figure: Figure) -> str:
     if figure.share:
         return _percent(figure.value)
     return drawings.signed(f"{figure.value:.3g}" if abs(figure.value) >= 1e-9 else "0")
+
+
+def interval_of(figure: Figure) -> str:
+    """Return the confidence interval of a figure as it is shown, "" if it has none."""
+    if figure.interval is None or not all(map(isfinite, figure.interval)):
+        return ""
+    low, high = (number_of(figure._replace(value=end)) for end in figure.interval)
+    return f"{low} to {high}"
 
 
 def _percent(share: float) -> str:
@@ -105,7 +104,7 @@ def _columns(assessment: Assessment) -> list[tuple[str, str, list[Bar]]]:
 def _map(assessment: Assessment) -> Markup | None:
     """Return the picture of how relations changed."""
     found = assessment.associations
-    if not 1 < len(found.names) <= MOST_IN_MAP:
+    if found is None or not 1 < len(found.names) <= MOST_IN_MAP:
         return None
     change = [[round(float(value), 2) for value in row] for row in found.after - found.before]
     return drawings.heat_map(found.names, change, "Change of relations between columns")

@@ -15,6 +15,7 @@ from shoal.release.report.demands import demand_facts, demand_in_words, held_in_
 from shoal.release.report.nearness import Nearness
 from shoal.release.report.reach import columns_in_words, of_all
 from shoal.release.report.render import Check, ColumnFacts, Facts, File
+from shoal.release.report.standing import standing_of
 from shoal.tables.coding import in_words
 from shoal.tables.schema import UNPUBLISHED
 
@@ -37,8 +38,15 @@ RELEASES = {
 }
 
 
-def facts_of(release: Release) -> Facts:
-    """Return the facts that the report shows: no more of the originals than the certificate tells."""
+def facts_of(release: Release, *, complete: bool = False) -> Facts:
+    """Return the facts that the report shows: no more of the originals than the certificate tells.
+
+    Parameters
+    ----------
+    release : Release
+    complete : bool
+        Whether to count on the published table what is still at risk, which summaries do not show.
+    """
     plan, audit, told = release.plan, release.audit, told_of(release)
     several = len(release.blocks) > 1
     nearness = Nearness.told(release, told)
@@ -79,6 +87,7 @@ def facts_of(release: Release) -> Facts:
         else File(base_name(release.written.name), audit.rows, release.written.sha256),
         versions=tuple(versions().items()),
         evidence=release.evidence,
+        standing=standing_of(release, told) if complete else None,
     )
 
 

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shoal.plan import Plan
 from shoal.release.assessments.assessment import assess as assessed
-from shoal.release.comparison import Trial, compare_methods, planned
+from shoal.release.comparison import Measure, Trial, compare_methods, planned
 from shoal.web.tasks.runs import RESULT, paced
 from shoal.web.tasks.sources import named, read_table
 from shoal.web.worker import Line
+
+if TYPE_CHECKING:
+    from shoal.io import Source
+
+# Records of a table whose links are counted for every point of a map.
+LINKED = 20_000
 
 
 def assess(
@@ -79,10 +86,21 @@ def compare(
         text=source.text,
         decimal=source.decimal,
         progress=paced(line),
+        measure=_links(source),
     )
     answer = {"trials": [_plain(trial, wanted) for trial in trials]}
     Path(RESULT).write_text(json.dumps(answer, ensure_ascii=False, allow_nan=False), encoding="utf-8")
     return {"summary": {"trials": len(answer["trials"])}}
+
+
+def _links(source: Source) -> Measure | None:
+    """Return what measures how many records are linked to their originals; None for a table on which it takes long."""
+    from shoal.release.tuning.mapping import figures_of_groups
+    from shoal.release.tuning.yardsticks import find
+
+    if source.table.num_rows > LINKED:
+        return None
+    return partial(figures_of_groups, original=source, wanted=[find("linkage")])
 
 
 def _plain(trial: Trial, plan: Plan) -> dict[str, Any]:
@@ -90,6 +108,7 @@ def _plain(trial: Trial, plan: Plan) -> dict[str, Any]:
     method = trial.method if trial.form in ("microaggregation", "local-recoding", "global-recoding") else "auto"
     values = {name: _finite(value) for name, value in trial._asdict().items()}
     risk = None if trial.smallest is None else 1 / trial.smallest
+    values["figures"] = None if trial.figures is None else {n: _finite(v) for n, v in trial.figures.items()}
     return {**values, "risk": risk, "plan": planned(plan, method, trial.k, trial.form).job()}
 
 

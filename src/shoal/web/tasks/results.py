@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.release.report.evidence import Histogram
 from shoal.release.report.facts import facts_of
+from shoal.release.report.render import verdict_of
 
 if TYPE_CHECKING:
     from shoal.release.release import Release
@@ -22,6 +23,7 @@ def result_of(release: Release) -> dict[str, Any]:
     kept = ("rows", "loss", "loss_in_all", "lower_bound", "gap", "groups", "methods", "warnings", "seconds")
     held = record["k"]
     return {
+        "verdict": asdict(verdict_of(facts)),
         **{name: record[name] for name in kept},
         "k": {
             "wanted": held["wanted"],
