@@ -61,11 +61,11 @@ export function ticksTo(most) {
 }
 
 /** Risk against loss. Each point is a button: it becomes the plan. Lower left is better. */
-export function RiskMap({ points, chosen, onPick }) {
+export function RiskMap({ points, axis, chosen, onPick }) {
   const narrow = matchMedia("(max-width: 640px)").matches;
   const [width, height] = narrow ? [330, 290] : [860, 360];
   const [left, right, base, top] = [46, 40, height - 46, 26];
-  const [across, upward] = [ticksTo(Math.max(0.01, ...points.map((p) => p.loss))), ticksTo(Math.max(0.05, ...points.map((p) => p.risk)))];
+  const [across, upward] = [ticksTo(Math.max(0.01, ...points.map((p) => p.loss))), ticksTo(Math.max(0.02, ...points.map((p) => p.risk)))];
   const x = (loss) => left + ((width - left - right) * loss) / across.at(-1);
   const y = (risk) => base - ((base - top) * risk) / upward.at(-1);
   // Labels of points in the same place stand below each other.
@@ -73,7 +73,7 @@ export function RiskMap({ points, chosen, onPick }) {
   return html`<svg class="map picture" viewBox="0 0 ${width} ${height}" role="group" aria-label="Risk and loss of ${points.length} plans; lower left is better">
     <g aria-hidden="true">${upward.map((t) => html`<path key=${t} class="rule" d="M${left} ${y(t)}H${width - right}" /><text class="last" x=${left - 8} y=${y(t) + 4}>${percent(t)}</text>`)}
       ${across.map((t) => html`<path key=${t} class="rule" d="M${x(t)} ${base}v5" /><text class="mid" x=${x(t)} y=${base + 18}>${percent(t)}</text>`)}
-      <text class="mid" x=${(left + width - right) / 2} y=${height - 8}>information lost</text><text x="0" y="11">highest risk</text></g>
+      <text class="mid" x=${(left + width - right) / 2} y=${height - 8}>information lost</text><text x="0" y="11">${axis}</text></g>
     ${points.map((p, i) => html`<g key=${p.id} role="button" tabindex="0" class=${chosen === p.id ? "chosen" : ""}
         onClick=${() => onPick(p)} onKeyDown=${(event) => (event.key === "Enter" || event.key === " ") && (event.preventDefault(), onPick(p))}>
       <title>${p.name}: risk ${percent(p.risk)}, loss ${percent(p.loss)}. Make it the plan</title>

@@ -12,15 +12,7 @@ import { bytes, number, percent, plural, tick, whole } from "./words.js";
 const MARKS = { good: "M13.5 20l4.7 4.7 8.6-9.2", limited: "M20 13v8.5M20 26.5v.1", bad: "M15 15l10 10M25 15L15 25" };
 const SAID = { good: "Passed", limited: "Passed with limits", bad: "Failed" };
 
-/** What the report says at its head; the server sends the words. */
-function verdictOf(result) {
-  if (result.verdict) return result.verdict;
-  const holds = result.checks.every((check) => check.holds);
-  const state = !holds ? "bad" : result.warnings.length ? "limited" : "good";
-  const head = holds ? `Every record shares its published quasi-identifiers with at least ${whole(result.k.held - 1)} others.` : "A check of the published table failed.";
-  return { state, head, detail: `${whole(result.checks.filter((check) => check.holds).length)} of ${plural(result.checks.length, "check")} of the published table passed; k = ${whole(result.k.wanted)} was wanted, k = ${whole(result.k.held)} holds.` };
-}
-
+/** The head of the report, in its own words. */
 function Verdict({ verdict }) {
   return html`<div class="verdict ${verdict.state}"><svg class="mark" viewBox="0 0 40 40" role="img" aria-label=${SAID[verdict.state]}><path d="M20 3.5l13 4.6v10.4c0 8.3-5.4 14.6-13 18-7.6-3.4-13-9.7-13-18V8.1z" /><path d=${MARKS[verdict.state]} /></svg>
     <div><p class="head">${verdict.head}</p><p class="detail">${verdict.detail}</p></div></div>`;
@@ -130,7 +122,7 @@ export function ResultScreen() {
   return html`
     <${Title}>Release of ${store.tables[job.table]?.name || table?.name || "the table"}<//><p class="lead">${job.name}</p>
     <${ErrorNotice} error=${error} />
-    <${Verdict} verdict=${verdictOf(result)} />
+    <${Verdict} verdict=${result.verdict} />
     ${result.warnings.map((warning, i) => html`<${Notice} key=${i} title="Weakens the protection.">${warning}<//>`)}
     <${Cards} result=${result} />
     <${Downloads} job=${job} files=${result.files} />
