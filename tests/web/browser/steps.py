@@ -2,6 +2,8 @@
 
 import re
 
+from clocks import PATIENCE
+
 
 def open_demo(page):
     """Open the example, and wait for its columns."""
@@ -43,6 +45,13 @@ def run(page):
 def result(page):
     page.get_by_role("heading", name="Release of").wait_for()
     page.get_by_role("heading", name="Make it again").wait_for()
+
+
+def k_is(page, wanted):
+    """Wait until the page shows this k."""
+    from playwright.sync_api import expect
+
+    expect(page.get_by_role("spinbutton", name="k", exact=True)).to_have_value(str(wanted), timeout=1000 * PATIENCE)
 
 
 def screen_is(page, name):

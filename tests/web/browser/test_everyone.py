@@ -1,7 +1,7 @@
 """The page for everyone: by keyboard, for screen readers, light and dark, on a phone, on paper, with 500 columns."""
 
 import pytest
-from steps import open_demo, result, run, screen_is, set_method, set_role, settled, to_protection, upload
+from steps import k_is, open_demo, result, run, screen_is, set_method, set_role, settled, to_protection, upload
 
 PHONE = {"viewport": {"width": 360, "height": 740}}
 DARK = {"color_scheme": "dark"}
@@ -76,7 +76,7 @@ def test_a_plan_is_made_by_keyboard_alone(visit):
     page.get_by_text("k = 6.").first.wait_for()
     page.keyboard.press("Control+z")
     page.get_by_text("Undone.").first.wait_for()
-    assert page.get_by_role("spinbutton", name="k", exact=True).input_value() == "5"
+    k_is(page, 5)
 
 
 def test_500_columns_stay_usable(visit, tmp_path):
@@ -125,10 +125,10 @@ def test_runs_are_compared_and_a_point_of_the_map_becomes_the_plan(visit, axe):
     page.locator(".map [role=button]", has_text="k = 20").first.press("Enter")
     page.get_by_text("The plan is now k = 20").first.wait_for()
     page.get_by_role("navigation", name="Steps").get_by_role("button", name="Protection").click()
-    assert page.get_by_role("spinbutton", name="k", exact=True).input_value() == "20"
+    k_is(page, 20)
     page.get_by_role("button", name="Undo", exact=True).first.click()
     page.get_by_text("Undone.").first.wait_for()
-    assert page.get_by_role("spinbutton", name="k", exact=True).input_value() == "10"
+    k_is(page, 10)
 
 
 @pytest.mark.long

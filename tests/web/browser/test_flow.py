@@ -5,7 +5,7 @@ import hashlib
 import json
 
 import pytest
-from steps import open_demo, result, role_of, run, screen_is, set_method, set_role, settled, to_protection, upload
+from steps import k_is, open_demo, result, role_of, run, screen_is, set_method, set_role, settled, to_protection, upload
 
 HOSTILE = '<img src=x onerror="alert(1)">'
 
@@ -42,8 +42,7 @@ def test_the_example_becomes_a_release(visit, tmp_path):
     page.reload()
     result(page)  # the state is on the server
     page.get_by_role("button", name="Change the plan").click()
-    page.get_by_role("spinbutton", name="k", exact=True).wait_for()
-    assert page.get_by_role("spinbutton", name="k", exact=True).input_value() == "3"
+    k_is(page, 3)
 
 
 def test_a_broken_file_is_refused_in_words_and_can_be_closed(visit, tmp_path):
@@ -113,11 +112,11 @@ def test_a_model_can_be_added_changed_and_taken_away(visit):
     to_protection(page)
     page.get_by_label("Add a model for diagnosis").select_option("distinct-diversity")
     parameter = page.get_by_label("l of distinct-diversity for diagnosis")
-    parameter.fill("3")
+    parameter.fill("4")
     parameter.press("Enter")
-    page.get_by_text("diagnosis: distinct-diversity l=3.").first.wait_for()
+    page.get_by_text("diagnosis: distinct-diversity l=4.").first.wait_for()
     page.reload()
-    assert parameter.input_value() == "3"
+    assert parameter.input_value() == "4"
     page.get_by_role("button", name="Take away distinct-diversity from diagnosis").click()
     parameter.wait_for(state="detached")
 

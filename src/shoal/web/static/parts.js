@@ -1,6 +1,6 @@
 // Small pieces that every screen uses: icons, notices, fields, dialogs. All text goes in as text, never as HTML.
 
-import { h, html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
+import { h, html, useEffect, useLayoutEffect, useRef, useState } from "./vendor/htm-preact.js";
 
 const PATHS = {
   check: "M4 12l5 5L20 6",
@@ -101,7 +101,7 @@ export function Select({ value, options, onChange, ...rest }) {
 /** A number that is taken over when it is complete: on Enter, or when the field is left. */
 export function NumberField({ value, onChange, min, max, step = 1, empty = false, ...rest }) {
   const [text, setText] = useState(value ?? "");
-  useEffect(() => setText(value ?? ""), [value]);
+  useLayoutEffect(() => setText(value ?? ""), [value]);
   const take = () => {
     if (text === "" && empty) return value === null || value === undefined ? null : onChange(null);
     const wanted = Number(text);
