@@ -206,6 +206,7 @@ def test_the_whole_flow_and_the_command_that_repeats_it(tmp_path, monkeypatch):
     assert sha256("release.csv") == wanted
 
 
+@pytest.mark.long  # the browser does it too
 def test_a_search_is_stopped_with_what_it_has_or_cancelled_at_once(tmp_path):
     async def flow():
         async with visiting(tmp_path) as visit:
