@@ -22,6 +22,7 @@ MODULES = {
     "equal-rows": "equal_rows",
     "real-tables": "real_tables",
     "risk-speed": "risk",
+    "dp-comparison": "dp",
     "mdav-speedups": "mdav_speedups",
     "optimality": "optimality",
     "speed": "speed",

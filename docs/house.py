@@ -24,6 +24,8 @@ FLOWS = {
     ("estimator", "measure"): "labels, loss",
     ("measure", "partitioning"): "labels",
     ("measure", "tables"): "values before and after",
+    ("dp", "tables"): "declared columns",
+    ("dp", "partitioning"): "insensitive groups",
     ("partitioning", "kernels"): "arrays",
     ("privacy", "tables"): "published columns",
     ("io", "tables"): "plain types",
@@ -32,6 +34,7 @@ FLOWS = {
     ("release", "measure"): "loss, bounds",
     ("release", "privacy"): "audit, demands",
     ("release", "risk"): "linkage",
+    ("release", "dp"): "private tables, ledger",
     ("risk", "partitioning"): "the index",
     ("risk", "tables"): "coordinates",
 }
@@ -46,10 +49,11 @@ PLACES = {
     "measure": (0.25, 3, "loss, bounds, utility"),
     "privacy": (1.5, 3, "audit, privacy models"),
     "risk": (2.75, 3, "what an intruder can do"),
-    "job_files": (4.0, 3, "YAML, TOML, JSON"),
+    "dp": (4.0, 3, "differential privacy"),
+    "job_files": (5.25, 3, "YAML, TOML, JSON"),
     "partitioning": (0.25, 4, "methods that make groups"),
     "tables": (1.5, 5, "columns ⇄ coordinates"),
-    "io": (4.0, 4, "files and databases"),
+    "io": (5.25, 4, "files and databases"),
     "kernels": (0.25, 5, "compiled loops"),
 }
 # Boxes, gaps between them, and the margin, in pixels.

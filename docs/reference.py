@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import house
+from reference_private import private_page
 from reference_risk import risk_page, utility_page
 from reference_tables import command_line_page, models_page, plan_page, types_page
 
@@ -169,6 +170,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "reference/models.md": models_page,
     "reference/risk.md": risk_page,
     "reference/utility.md": utility_page,
+    "reference/private-releases.md": private_page,
     "reference/plan.md": plan_page,
     "reference/command-line.md": command_line_page,
     "explanation/house.svg": house.picture,

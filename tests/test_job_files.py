@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from shoal.errors import DataError, OptionError
 from shoal.job_files import job_text, override, read_job
 from shoal.plan import FORMS, KINDS, Plan
-from test_plan import EVERYTHING
+from test_plan import EVERYTHING, PRIVATE
 
 
 def toml_of(value):
@@ -40,7 +40,7 @@ def test_job_files_of_all_formats_give_the_same_plan(tmp_path, suffix):
 
 @pytest.mark.parametrize("suffix", WRITERS)
 @pytest.mark.parametrize(
-    "fields", [{}, EVERYTHING, {"k": 5, "blocks": "each", "hierarchies": {"a": [["b", "c"], "d"]}}]
+    "fields", [{}, EVERYTHING, PRIVATE, {"k": 5, "blocks": "each", "hierarchies": {"a": [["b", "c"], "d"]}}]
 )
 def test_round_trip(tmp_path, suffix, fields):
     plan = Plan.of(**fields)

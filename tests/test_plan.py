@@ -8,6 +8,15 @@ from shoal.errors import OptionError
 from shoal.fields import SDCMICRO
 from shoal.plan import KINDS
 
+# A plan with groups has the one, a differentially private one the other.
+PRIVATE = {
+    "dp": "mondrian",
+    "epsilon": 0.5,
+    "delta": 1e-6,
+    "domain": {"rows_per_unit": 2, "columns": {"age": {"kind": "integer", "lower": 0, "upper": 99}}},
+    "unit": "person",
+    "options": {"leaf": 100},
+}
 EVERYTHING = {
     "k": 7,
     "quasi_identifiers": ["age", "sex", "zip", "lat", "lon", "grade", "born"],
@@ -298,6 +307,7 @@ def test_models_are_kept_as_texts_and_name_what_is_demanded_of():
 
 
 def test_everything_is_in_the_test():
-    assert set(EVERYTHING) == set(Plan.model_fields)
+    assert set(EVERYTHING) | set(PRIVATE) == set(Plan.model_fields)
     default = Plan.of()
+    assert all(getattr(Plan.of(**PRIVATE), name) != getattr(default, name) for name in PRIVATE)
     assert all(getattr(Plan.of(**EVERYTHING), name) != getattr(default, name) for name in EVERYTHING)

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from shoal import datasets, io, measure, risk
+    from shoal import datasets, dp, io, measure, risk
     from shoal.errors import DisclosureError, DisclosureWarning, ShoalError
     from shoal.estimator import Microaggregator
     from shoal.measure.bounds import lower_bound
@@ -53,7 +53,7 @@ _HOME = {
     "verify": "shoal.privacy.audit",
     "verify_file": "shoal.release.verification",
 }
-_MODULES = ("datasets", "io", "measure", "risk")
+_MODULES = ("datasets", "dp", "io", "measure", "risk")
 
 __all__ = [
     "Assessment",
@@ -71,6 +71,7 @@ __all__ = [
     "assess",
     "compare_releases",
     "datasets",
+    "dp",
     "information_loss",
     "io",
     "lower_bound",

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 
 __all__ = [
+    "BudgetError",
     "DataError",
     "DatasetNotFoundError",
     "DisclosureError",
@@ -45,6 +46,10 @@ class DataError(ShoalError):
 
 class OptionError(ShoalError):
     """An option is unknown, out of range, or belongs to another method."""
+
+
+class BudgetError(OptionError):
+    """A privacy budget would be overrun: nothing was drawn."""
 
 
 class SeveralErrors(DataError, OptionError):

@@ -40,6 +40,8 @@ MEANT = {
     "algorithm": "method",
     "categorical": "nominal",
     "cluster": "unit",
+    "budget": "epsilon",
+    "differential_privacy": "dp",
     "factor": "nominal",
     "household": "unit",
     "k_anonymity": "k",
@@ -102,6 +104,10 @@ class Fields(TypedDict, total=False):
     bound: Literal["none", "quick", "lp"]
     random_state: int | None
     n_jobs: int | None
+    dp: str | None
+    epsilon: float | None
+    delta: float
+    domain: Any
     shuffle: bool
     # The command line's names.
     qi: Sequence[str] | None

@@ -116,9 +116,10 @@ def _listed(value: Any) -> list[str]:
 
 
 def _change_paths(fields: dict[str, Any], change: Callable[[str], str]) -> None:
-    """Change the paths among the fields of a plan: that of the population, and those of hierarchies in files."""
-    if isinstance(fields.get("population"), str):
-        fields["population"] = change(fields["population"])
+    """Change the paths among the fields of a plan: of the population, of the domain, and of hierarchies in files."""
+    for name in ("population", "domain"):
+        if isinstance(fields.get(name), str):
+            fields[name] = change(fields[name])
     if isinstance(fields.get("hierarchies"), dict):
         fields["hierarchies"] = {
             name: change(value) if isinstance(value, str) and ":" not in value and value != "prefixes" else value

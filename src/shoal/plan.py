@@ -30,6 +30,12 @@ FORMS: tuple[str, ...] = get_args(Form)
 WITHOUT_METHOD = ("full-domain", "strongly-safe")
 # Cells that are not numbers.
 PERIODS = ("month", "year")
+# Fields of differential privacy, and those that may be given with them.
+OF_PRIVACY = ("epsilon", "delta", "domain")
+WITH_PRIVACY = (
+    *("dp", *OF_PRIVACY, "options"),
+    *("identifiers", "drop", "unit", "types", "formats", "thousands", "n_jobs"),
+)
 CELLS = ("value", "*", *PERIODS)
 
 
@@ -151,6 +157,16 @@ class Plan(BaseModel):
         How to compute a lower bound on the loss, which limits how far the loss is above the best possible. "quick" is
         rough, and is skipped for tables on which it would take longer than the method may; "lp" is much better for some
         thousands of rows, and takes up to `time_limit` seconds of its own (None: 60). With weights, there is no bound.
+    dp : str or None
+        A differentially private release in place of groups: see ``shoal.dp.releases()``. It makes new rows from noisy
+        answers about the table; `options` are those of this release. None: groups of at least k.
+    epsilon : float or None
+        The budget of a differentially private release: no output becomes more than exp(epsilon) times as likely by one
+        record.
+    delta : float
+        Probability that is exempt from this, for the releases that need one.
+    domain : file, {name: values} or None
+        Which columns are released with `dp`, and the values that they can have: see :class:`shoal.dp.Domain`.
     shuffle : bool
         Whether to publish the rows in random order. The order is drawn anew each time and stored nowhere, because it
         could be used to undo the shuffling.
@@ -204,6 +220,10 @@ class Plan(BaseModel):
     bound: Literal["none", "quick", "lp"] = "quick"
     random_state: int | None = Field(None, ge=0)
     n_jobs: int | None = -1
+    dp: str | None = None
+    epsilon: float | None = Field(None, gt=0, allow_inf_nan=False)
+    delta: float = Field(0.0, ge=0, lt=1)
+    domain: str | dict[str, Any] | None = None
     shuffle: bool = False
 
     @field_validator(
@@ -254,6 +274,13 @@ class Plan(BaseModel):
         if not isinstance(value, dict):
             return value
         return {name: one.to_plain() if hasattr(one, "to_plain") else one for name, one in value.items()}
+
+    @field_validator("domain", mode="before")
+    @classmethod
+    def _as_plain_domain(cls, value: Any) -> Any:
+        """Turn a domain into the values that describe it; columns alone are a domain too."""
+        plain = value.to_plain() if hasattr(value, "to_plain") else value
+        return {"columns": plain} if isinstance(plain, dict) and plain and "columns" not in plain else plain
 
     @field_validator("*")
     @classmethod
@@ -352,6 +379,26 @@ class Plan(BaseModel):
         return self
 
     @model_validator(mode="after")
+    def _private_or_not(self) -> Plan:
+        """Refuse fields of differential privacy without it, and with it, fields that are about groups."""
+        if self.dp is None:
+            given = [name for name in OF_PRIVACY if getattr(self, name) != type(self).model_fields[name].default]
+            if given:
+                raise OptionError(f"The {given[0]!r} of a plan must come with dp (--dp). Got none.")
+            return self
+        foreign = [name for name in self.model_fields_set if name not in WITH_PRIVACY]
+        for name in sorted(foreign, key=list(type(self).model_fields).index):
+            # What was set to its default asks for nothing, but a k is always a promise.
+            if name == "k" or getattr(self, name) != type(self).model_fields[name].default:
+                raise OptionError(
+                    f"The {name!r} of a plan cannot be combined with dp. Got both.",
+                    hint="a private release has new rows and no groups: epsilon and domain say what it may tell.",
+                )
+        if self.epsilon is None:
+            raise OptionError("The 'epsilon' of a plan must be given with dp. Got none.", hint="1 is a usual value.")
+        return self
+
+    @model_validator(mode="after")
     def _bottom_below_top(self) -> Plan:
         """Refuse a top that is not above the bottom of the same column, and a number beside a date."""
         for name in self.top_coding.keys() & self.bottom_coding.keys():
@@ -427,7 +474,7 @@ class Plan(BaseModel):
     def job(self) -> dict[str, Any]:
         """Return the fields that differ from their defaults, as plain values for JSON, YAML and TOML."""
         changed = self.model_dump(mode="json", exclude_defaults=True)
-        return {"k": self.k, **changed}
+        return changed if self.dp is not None else {"k": self.k, **changed}
 
     def to_yaml(self) -> str:
         """Return the plan as a job file."""

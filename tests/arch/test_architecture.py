@@ -45,7 +45,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "estimator": PARTITIONING | {"measure"},
     # Recomputes everything from what is published: neither kernels nor partitioning.
     "privacy": {"tables"},
-    "dp": PARTITIONING | {"measure", "tables", "privacy"},
+    # Private releases: of partitioning, groups that do not depend on single records.
+    "dp": PARTITIONING | {"tables"},
     "io": {"tables"},
     "job_files": {"io"},
     "release": RELEASE | {"job_files"},
@@ -54,7 +55,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "cli": SHELLS | {"web"},
     "__main__": SHELLS | {"cli", "web"},
 }
-HEAVY = ("numba", "pandas", "polars", "sklearn", "scipy", "matplotlib", "pyarrow")
+HEAVY = ("numba", "opendp", "pandas", "polars", "sklearn", "scipy", "matplotlib", "pyarrow")
 
 
 def tree_of(path):
@@ -287,6 +288,7 @@ def fresh(code):
         "import shoal; shoal.methods()",
         "import shoal; dir(shoal); shoal.ShoalError",
         "import shoal; shoal.datasets.sim_u(0)",
+        "import shoal; shoal.dp.Budget(1); shoal.dp.releases()",
         "import shoal; shoal.partition",
         "import shoal; shoal.measure.group_sizes([0, 0, 1, 1])",
     ],
@@ -352,6 +354,14 @@ def test_the_house_decorators_do_what_they_say():
         assert compiled.targetoptions["nogil"] is True
         assert not compiled.targetoptions.get("fastmath")
         assert not compiled.targetoptions.get("parallel")
+
+
+def test_of_partitioning_private_releases_know_insensitive_groups_alone():
+    named = {name for path in MODULES if part_of(path) == "dp" for _, name in imported_names(path, tree_of(path))}
+    of_groups = {name for name in named if target_of(name) in ("partitioning", "kernels")}
+    assert all(
+        name.startswith(("shoal.partitioning.insensitive", "shoal.partitioning.definitions")) for name in of_groups
+    )
 
 
 # --- the registry ---

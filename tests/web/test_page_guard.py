@@ -1,10 +1,8 @@
 """Who may ask, from where, and what every answer says to the browser."""
 
-import asyncio
-
 import httpx
 import pytest
-from web_servers import BASE, visiting
+from web_servers import ANSWERS, BASE, pretend, run, visiting
 
 from shoal.web.app import TELEMETRY, app_of
 from shoal.web.desk import Desk
@@ -26,7 +24,7 @@ def asked(tmp_path_factory):
             async with httpx.AsyncClient(transport=transport, base_url=BASE, cookies=cookies) as client:
                 return await client.request(method, path, headers=headers, **how)
 
-        return asyncio.run(answer())
+        return run(answer())
 
     return ask
 
@@ -130,7 +128,7 @@ def test_a_token_is_good_once_and_the_cookie_is_out_of_reach(tmp_path):
             other = await client.post("/api/v1/session", json={"token": "x" * len(token)})
         return first, again, other, token
 
-    first, again, other, token = asyncio.run(enter())
+    first, again, other, token = run(enter())
     assert (first.status_code, again.status_code, other.status_code) == (200, 401, 401)
     cookie = first.headers["set-cookie"]
     assert cookie.startswith("shoal-8642=")
@@ -149,12 +147,10 @@ def test_a_leaving_user_takes_everything_along(tmp_path):
             answer = await visit.client.get("/api/v1/state")
             return user.folder.exists(), answer.status_code
 
-    assert asyncio.run(leave()) == (False, 401)
+    assert run(leave()) == (False, 401)
 
 
 def test_idle_users_are_wiped_but_not_while_their_jobs_run(tmp_path, monkeypatch):
-    from web_servers import pretend
-
     pretend(monkeypatch, seconds=60)
     now = [0.0]
 
@@ -162,18 +158,13 @@ def test_idle_users_are_wiped_but_not_while_their_jobs_run(tmp_path, monkeypatch
         async with visiting(tmp_path, users=2, clock=lambda: now[0], idle_seconds=100) as (busy, away):
             table = await busy.post("/tables/demo", {})
             folder = {visit: user.folder for visit, user in zip((busy, away), busy.desk.users, strict=True)}
-            next(iter(busy.desk.users)).tables[table["id"]].ready(_found())
+            next(iter(busy.desk.users)).tables[table["id"]].ready(ANSWERS["inspect"](None))
             await busy.post("/jobs", {"kind": "check", "table": table["id"]}, status=202)
             now[0] = 101.0
             busy.desk.wipe_idle()
             return [one.exists() for one in folder.values()]
 
-    def _found():
-        from web_servers import ANSWERS
-
-        return ANSWERS["inspect"](None)
-
-    assert asyncio.run(idle()) == [True, False]
+    assert run(idle()) == [True, False]
 
 
 def test_a_false_request_is_answered_without_its_words(asked):
@@ -216,6 +207,6 @@ def test_a_proxy_is_reached_by_its_name_over_tls(tmp_path):
             opened = await client.post("/api/v1/tables/open", json={"path": "/etc/passwd"})
         return entered.headers["set-cookie"], opened.status_code
 
-    cookie, status = asyncio.run(enter())
+    cookie, status = run(enter())
     assert "Secure" in cookie
     assert status == 403

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
-from web_servers import ANSWERS, pretend, visiting
+from web_servers import ANSWERS, pretend, run, visiting
 
 from clocks import PATIENCE
 from shoal.cli.app import app
@@ -39,7 +39,7 @@ def test_fifty_jobs_wait_their_turn_and_none_is_lost(tmp_path, monkeypatch):
             ended = [await visit.ended(job) for job in jobs]
             return [job["state"] for job in ended], len({job["id"] for job in jobs})
 
-    states, different = asyncio.run(many())
+    states, different = run(many())
     assert states == ["done"] * 50
     assert different == 50
     assert max(at_once) == 3
@@ -65,7 +65,7 @@ def test_too_many_jobs_are_refused_and_users_take_turns(tmp_path, monkeypatch):
             await second.until(f"/jobs/{other['id']}", lambda one: one["state"] == "running")
             return (await first.get(f"/jobs/{jobs[1]['id']}"))["state"]
 
-    assert asyncio.run(many()) == "queued"
+    assert run(many()) == "queued"
 
 
 def test_nobody_sees_or_stops_the_job_of_another(tmp_path, monkeypatch):
@@ -94,7 +94,7 @@ def test_nobody_sees_or_stops_the_job_of_another(tmp_path, monkeypatch):
             traversed = await mine.client.get(f"/api/v1/jobs/{job['id']}/files/..%2Fresult.json")
             return refused, state, allowed.status_code, traversed.status_code
 
-    refused, state, allowed, traversed = asyncio.run(ask())
+    refused, state, allowed, traversed = run(ask())
     assert set(refused) == {404}
     assert state["tables"] == state["jobs"] == []
     assert state["last_event"] == 0
@@ -124,7 +124,7 @@ def test_events_resume_where_they_broke_off():
         events.close("over")
         return whole, rest, late, wrong, await listen(events.last - 1)
 
-    whole, rest, late, wrong, last = asyncio.run(hear())
+    whole, rest, late, wrong, last = run(hear())
     # Only the latest of each job.
     assert [text.splitlines()[0] for text in whole[1:-1]] == ["id: 4", "id: 5", "id: 6"]
     assert [text.splitlines()[0] for text in rest[1:-1]] == ["id: 6"]
@@ -174,7 +174,7 @@ def test_the_whole_flow_and_the_command_that_repeats_it(tmp_path, monkeypatch):
             sides = await visit.post("/comparison", {"jobs": [job["id"]]}, status=200)
             return roles, job, result, files, shown, sides
 
-    roles, job, result, files, shown, sides = asyncio.run(flow())
+    roles, job, result, files, shown, sides = run(flow())
     assert roles["id"] == "identifier"
     assert job["summary"]["k"] >= 4
     assert result["k"]["wanted"] == 4
@@ -206,6 +206,7 @@ def test_the_whole_flow_and_the_command_that_repeats_it(tmp_path, monkeypatch):
     assert sha256("release.csv") == wanted
 
 
+@pytest.mark.long  # the browser does it too
 def test_a_search_is_stopped_with_what_it_has_or_cancelled_at_once(tmp_path):
     async def flow():
         async with visiting(tmp_path) as visit:
@@ -228,7 +229,7 @@ def test_a_search_is_stopped_with_what_it_has_or_cancelled_at_once(tmp_path):
             left = user.jobs[waiting["id"]].folder.exists()
             return searching, done, result, cancelled, process.returncode, left
 
-    searching, done, result, cancelled, code, left = asyncio.run(flow())
+    searching, done, result, cancelled, code, left = run(flow())
     assert 0 < searching["loss"] < 1
     assert done["state"] == "done"
     assert done["stopped_early"]
@@ -240,13 +241,13 @@ def test_a_search_is_stopped_with_what_it_has_or_cancelled_at_once(tmp_path):
 
 @pytest.mark.parametrize(("memory", "seconds", "words"), [(1, 60.0, "memory"), (10**12, 0.0, "seconds")])
 def test_a_worker_beyond_a_limit_is_killed(tmp_path, memory, seconds, words):
-    async def run():
+    async def work():
         worker = Worker({"task": "catalogue"}, tmp_path, memory, seconds)
         with pytest.raises(Killed, match=words):
             await worker.run(lambda said: None)
         return worker._process.returncode
 
-    assert asyncio.run(run()) == -9
+    assert run(work()) == -9
 
 
 def test_a_broken_file_is_told_in_one_sentence(tmp_path):
@@ -258,7 +259,7 @@ def test_a_broken_file_is_told_in_one_sentence(tmp_path):
             refused = await visit.post("/jobs", {"kind": "check", "table": table["id"]})
             return table, refused
 
-    table, refused = asyncio.run(flow())
+    table, refused = run(flow())
     assert table["state"] == "failed"
     assert "must" in table["error"]["message"]
     assert "nothing" not in table["error"]["message"].lower().replace("nothing was", "")
@@ -278,6 +279,6 @@ def test_fifty_real_jobs_come_to_their_end(tmp_path):
             shas = {file["sha256"] for one in results for file in one["files"] if file["name"] == "release"}
             return {job["state"] for job in ended}, shas
 
-    states, shas = asyncio.run(many())
+    states, shas = run(many())
     assert states == {"done"}
     assert len(shas) == 1

@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 from hypothesis import HealthCheck, Phase, settings
-from web_servers import ANSWERS, BASE, pretend
+from web_servers import ANSWERS, BASE, in_thread, pretend
 
 from shoal.web.app import app_of
 from shoal.web.desk import Desk
@@ -87,6 +87,6 @@ def _ask(operation, send, known, statuses, examples):
 
 @pytest.mark.long
 def test_the_api_keeps_to_its_description(tmp_path, monkeypatch):
-    statuses = asked_at_random(tmp_path, monkeypatch, 120)
+    statuses = in_thread(asked_at_random, tmp_path, monkeypatch, 120)
     assert len(statuses) >= 2000
     assert {200, 201, 202, 404, 409, 422} <= set(statuses)

@@ -10,7 +10,7 @@ import stat
 import zipfile
 
 import pytest
-from web_servers import pretend, visiting
+from web_servers import pretend, run, visiting
 
 from shoal.errors import DataError, OptionError, ShoalError
 from shoal.plan import Plan
@@ -46,7 +46,7 @@ def uploaded(folder, *requests, limit=10_000):
             modes = {stat.S_IMODE(os.stat(path).st_mode) for path in left}
             return answers, [one["name"] for one in state["tables"]], left, modes
 
-    return asyncio.run(ask())
+    return run(ask())
 
 
 def test_uploads_are_counted_whatever_they_claim(tmp_path, monkeypatch):
@@ -108,7 +108,7 @@ def test_a_client_that_goes_away_leaves_nothing(tmp_path):
         await uploads.receive(request, tmp_path / "a.csv", 100)
 
     with pytest.raises(ShoalError, match="broken off"):
-        asyncio.run(ask())
+        run(ask())
     assert not list(tmp_path.iterdir())
 
 
@@ -125,7 +125,7 @@ def test_a_client_that_falls_silent_leaves_nothing(tmp_path, monkeypatch):
         await uploads.receive(request, tmp_path / "a.csv", 100)
 
     with pytest.raises(ShoalError, match="pause"):
-        asyncio.run(ask())
+        run(ask())
     assert not list(tmp_path.iterdir())
 
 
@@ -280,7 +280,7 @@ def test_every_choice_can_be_undone(tmp_path, monkeypatch):
             await visit.post(f"{where}/redo", status=409)
             return plans, back, forth, refused
 
-    plans, back, forth, refused = asyncio.run(undo())
+    plans, back, forth, refused = run(undo())
     assert back == plans[-2::-1]
     assert forth == plans[1:]
     assert len({json.dumps(plan) for plan in plans}) == 4
@@ -306,7 +306,7 @@ def test_plans_name_no_files_of_the_server_for_those_who_may_not_open_them(tmp_p
             built = {"changes": [{"column": "age", "hierarchy": "widths:5,10"}]}
             await visit.ask("PATCH", f"{where}/columns", json=built, status=200)
 
-    asyncio.run(ask())
+    run(ask())
 
 
 @pytest.mark.parametrize(
@@ -340,7 +340,7 @@ def test_odd_values_are_refused_or_kept_but_break_nothing(tmp_path, monkeypatch,
             await visit.get("/state")
             return answer, other, ran
 
-    answer, other, ran = asyncio.run(ask())
+    answer, other, ran = run(ask())
     assert answer.status_code in (200, 400, 422)
     assert other.status_code == 422
     assert ran.status_code == 202

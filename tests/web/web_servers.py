@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 
@@ -17,6 +18,17 @@ from shoal.web.desk import Desk
 from shoal.web.settings import Settings
 
 BASE = "http://127.0.0.1:8642"
+
+
+def in_thread(function, *given):
+    """Call a function in a thread of its own: tests in a browser leave a loop of theirs in the main one."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(function, *given).result()
+
+
+def run(work):
+    """Run a coroutine."""
+    return in_thread(asyncio.run, work)
 
 
 class Visit:

@@ -42,6 +42,12 @@ EXAMPLES = """
 
 [cyan]shoal anonymize postgresql://me@host/db --table people -k 5 -o release.csv --unit household[/cyan]
 
+[dim]A differentially private release; the dry run writes domain.yaml, to be filled in:[/dim]
+
+[cyan]shoal anonymize people.csv --dp mondrian --epsilon 1 --domain domain.yaml --dry-run[/cyan]
+
+[cyan]shoal anonymize people.csv --dp mondrian --epsilon 1 --domain domain.yaml -o release.csv[/cyan]
+
 [dim]Repeat it with the job file that --write-job wrote:[/dim]
 
 [cyan]shoal anonymize --job job.yaml -o release.csv[/cyan]
@@ -100,6 +106,11 @@ def anonymize(given: Given) -> None:
     job, shell, start = job_of(given), current(), time.perf_counter()
     from shoal.release import pipeline
 
+    if job.plan.dp is not None:
+        from shoal.cli.private import anonymize_privately
+
+        anonymize_privately(job, shell, given)
+        return
     with shows.bars(shell) as bar:
         hooks = _Shown(shell, bar)
         if given["dry_run"]:

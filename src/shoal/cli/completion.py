@@ -24,6 +24,12 @@ def _refinements() -> Iterable[str]:
     return (refinement.name for refinement in REFINEMENTS)
 
 
+def _private_releases() -> Iterable[str]:
+    from shoal.dp.registry import releases
+
+    return (release.name for release in releases())
+
+
 def _models() -> Iterable[str]:
     from shoal.privacy.models import MODELS
 
@@ -76,6 +82,7 @@ def _words(annotation: object) -> list[str]:
 WORDS: dict[str, Callable[[], Iterable[str]]] = {
     "--method": _methods,
     "--refine": _refinements,
+    "--dp": _private_releases,
     "--release": _of_field("release"),
     "--rest": _of_field("rest"),
     "--enforce": _of_field("enforcement"),

@@ -1,4 +1,4 @@
-"""``shoal methods``: all methods, refinements and privacy models."""
+"""``shoal methods``: all methods, refinements, privacy models and private releases."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from shoal.options.option import Given, Option
 from shoal.options.table import TALKING
 
 if TYPE_CHECKING:
+    from shoal.dp.registry import PrivateRelease
     from shoal.partitioning.registry import Method, Refinement
     from shoal.privacy.model import Model
 
@@ -33,7 +34,8 @@ EXAMPLES = """
 @reports_errors
 @takes(Option("name", "Show one method in full.", "NAME"), *TALKING)
 def methods(given: Given) -> None:
-    """List methods, refinements and privacy models, with their cost and options."""
+    """List methods, refinements, privacy models and private releases, with their cost and options."""
+    from shoal.dp.registry import releases
     from shoal.partitioning.registry import METHODS, REFINEMENTS, find
     from shoal.privacy.models import MODELS, written
 
@@ -55,6 +57,7 @@ def methods(given: Given) -> None:
                     }
                     for model in models
                 ],
+                "private_releases": [_facts(one) for one in (releases() if name is None else ())],
             }
         )
         return
@@ -67,6 +70,8 @@ def methods(given: Given) -> None:
     shell.show(shows.pairs([(r.name, _in_short(r)) for r in refinements]))
     shell.show("", Text("Privacy models (--model COL=MODEL)", style="bold"), "")
     shell.show(shows.pairs([(model.name, _of_model(model)) for model in MODELS.values()]))
+    shell.show("", Text("Differentially private releases (--dp)", style="bold"), "")
+    shell.show(shows.pairs([(one.name, _in_short(one)) for one in releases()]))
 
 
 def _summary(model: type[Model]) -> str:
@@ -82,7 +87,7 @@ def _of_model(model: type[Model]) -> Text:
     return Text(_summary(model)).append(f"\n{flag or written(model)}", style="cyan")
 
 
-def _in_short(one: Method | Refinement) -> Text:
+def _in_short(one: Method | Refinement | PrivateRelease) -> Text:
     text = Text(one.summary)
     cost = getattr(one, "cost", "")
     if cost:
@@ -114,12 +119,12 @@ def _in_full(method: Method) -> list[Any]:
     return [Text.assemble((method.name, "bold"), f": {method.summary}"), Padding(shows.pairs(rows), (1, 0, 0, 2))]
 
 
-def _facts(one: Method | Refinement) -> dict[str, Any]:
+def _facts(one: Method | Refinement | PrivateRelease) -> dict[str, Any]:
     facts: dict[str, Any] = {"name": one.name, "summary": one.summary, "paper": one.paper}
     for trait in ("cost", "parallel", "univariate", "random", "timed", "optimal"):
         if hasattr(one, trait):
             facts[trait] = getattr(one, trait)
-    facts["reading"] = one.reading
+    facts["reading"] = getattr(one, "reading", "")
     facts["options"] = [
         {"name": option.name, "default": option.default, "allowed": option.domain, "summary": option.summary}
         for option in one.options

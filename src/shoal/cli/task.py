@@ -91,6 +91,11 @@ def check_method(plan: Plan) -> None:
     from shoal.partitioning.run import resolve
     from shoal.privacy.demands import models_of
 
+    if plan.dp is not None:
+        from shoal.release.private.run import check_plan
+
+        check_plan(plan)
+        return
     for name in plan.demanded_of:
         models_of(plan, name)
 

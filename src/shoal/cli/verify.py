@@ -98,6 +98,8 @@ def verify(given: Given) -> None:
         reading.setdefault("header", True)  # the certificate has the names
     with shows.bars(current()) as bar:
         published = read_input(source, reading, bar("reading"))
+    if certificate is not None and _verified_privately(published, certificate, given):
+        return
     if certificate is not None:
         audit, checks = _against(published, certificate, k, fields)
     else:
@@ -117,6 +119,30 @@ def verify(given: Given) -> None:
         wanted = next((what for what, passed in checks if not passed), broken[0] if broken else f"k = {audit.wanted}")
         current().fail(f"{published.name}: {wanted} does not hold.")
         raise typer.Exit(REFUSED)
+
+
+def _verified_privately(source: Source, certificate: str, given: Given) -> bool:
+    """Verify a differentially private release, and show what can be verified; return whether this is one."""
+    from shoal.release.private.documents import read_private
+    from shoal.release.private.verification import verify_private
+
+    promised = read_private(certificate)
+    if promised is None:
+        return False
+    found = verify_private(source, promised)
+    if given["json"]:
+        facts = {"file": source.name, "sha256": source.sha256, "rows": found.rows, "epsilon": found.epsilon}
+        shows.print_json({**facts, "delta": found.delta, "checks": list(found.checked), "holds": True})
+    rows: list[tuple[str, Any]] = [
+        ("file", Text(source.name, style="bold")),
+        ("rows", f"{found.rows:,}, drawn from noisy answers, none copied"),
+        ("promised", f"epsilon {found.epsilon}, delta {found.delta}: {promised.neighbours}"),
+        ("certificate", Text(certificate)),
+        *(("checked", Text(words, "green")) for words in found.checked),
+        ("not checked", Text(found.cannot)),
+    ]
+    current().show(shows.pairs(rows))
+    return True
 
 
 def _say_assumed(source: Source, fields: Mapping[str, Any]) -> None:

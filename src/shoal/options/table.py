@@ -11,6 +11,7 @@ from functools import partial
 from shoal.options.option import Option, switch
 from shoal.options.values import (
     BLOCKS,
+    DOMAIN,
     MARKERS,
     MODELS,
     NAMES,
@@ -31,6 +32,7 @@ ROLES = "Roles of columns"
 MORE = "Privacy models"
 VALUES = "Types and values"
 GROUPS = "Grouping"
+PRIVATE = "Differential privacy"
 FILES = "Files"
 INPUT = "Reading the input"
 TALK = "Display"
@@ -46,6 +48,7 @@ _role = partial(_field, panel=ROLES, role=True)
 _more = partial(_field, panel=MORE)
 _value = partial(_field, panel=VALUES)
 _group = partial(_field, panel=GROUPS)
+_private = partial(_field, panel=PRIVATE)
 
 PLAN: tuple[Option, ...] = (
     _field("k", "-k", WHOLE, "K", "Smallest group size. Default: 5.", panel=None),
@@ -185,6 +188,18 @@ PLAN: tuple[Option, ...] = (
     ),
     _group("random_state", "--seed", WHOLE, "N", "Seed of random numbers."),
     _group("n_jobs", "--jobs", WHOLE, "N", "Threads. Default: all cores."),
+    _private(
+        *("dp", "--dp", TEXT, "NAME"),
+        "Make a differentially private release in place of groups: [cyan]mondrian[/cyan], [cyan]histogram[/cyan], ..; "
+        "[cyan]shoal methods[/cyan] lists them.",
+    ),
+    _private("epsilon", "--epsilon", NUMBER, "E", "Its budget: the smaller, the more private, and the less exact."),
+    _private("delta", "--delta", NUMBER, "D", "Probability that is exempt, for releases that need it. Default: 0."),
+    _private(
+        *("domain", "--domain", DOMAIN, "FILE"),
+        "Columns and the values that they can have, as YAML. [cyan]--dry-run[/cyan] writes a template if there is no "
+        "such file.",
+    ),
     _group("shuffle", "--shuffle/--no-shuffle", SWITCH, None, "Publish rows in random order."),
 )
 # Fields of the plan without an option.

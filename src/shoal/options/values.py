@@ -162,4 +162,5 @@ RANGE = Form(parse=lambda text, flag: split(text), texts=lambda value: [",".join
 MODELS = Form(many=True, parse=_models, texts=_job_file_only)
 PLACES = Form(many=True, parse=_places, texts=_job_file_only)
 MARKERS = Form(many=True, parse=_markers, texts=_job_file_only)
+DOMAIN = Form(texts=lambda value: [value] if isinstance(value, str) else None)
 BLOCKS = Form(parse=_blocks, texts=_job_file_only)

@@ -54,6 +54,14 @@ def insensitive(X: Array, k: int, *, order: Order = "hilbert", report: Progress 
     return labels
 
 
+def along_hilbert_curve(cells: Array, bits: int) -> Array:
+    """Return int64[n]: the rows of cells (n, d) of a grid with 2^bits cells a side, in their order on the curve.
+
+    `bits` is at most 16. The curve begins in the cell of zeros, and ends where the first coordinate alone is largest.
+    """
+    return _sorted(_words(_along_curve([column.astype(np.uint16) for column in cells.T], bits), bits))
+
+
 def _cells(X: Array) -> list[Array]:
     """Return the cells of the values, one uint16[n] for each column.
 

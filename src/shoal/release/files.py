@@ -108,7 +108,9 @@ def _written(release: Release, job: Job, output: Target, hooks: Hooks, turn: Exi
         remove_superseded(job)
 
     how: dict[str, Any] = {"check": check, "force": job.force, "progress": progress, **job.writing}
-    written = write(table, output, like=release.source, **how)
+    # Labels of a file describe its values, and nobody declared them; a private release has what was declared.
+    like = release.source if release.plan.dp is None or _has_no_labels(release.source) else None
+    written = write(table, output, like=like, **how)
     timings = {**release.timings, "writing": time.perf_counter() - start}
     release = replace(release, written=written, timings=timings)
     hooks.on_written(release)
@@ -117,6 +119,10 @@ def _written(release: Release, job: Job, output: Target, hooks: Hooks, turn: Exi
     for words in written.warnings:
         hooks.on_warning(words)
     return release
+
+
+def _has_no_labels(source: Source | None) -> bool:
+    return source is None or source.format == "csv"
 
 
 def remove_superseded(job: Job) -> None:

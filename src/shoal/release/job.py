@@ -163,6 +163,8 @@ def seeded(plan: Plan) -> Plan:
     """Return the plan with a seed if it uses random numbers, so that its job file reproduces the release."""
     from shoal.partitioning.registry import find, find_refinement
 
+    if plan.dp is not None:
+        return plan  # noise has no seed
     # The default seed of auto is 0.
     is_random = plan.method != "auto" and (
         find(plan.method).random or (plan.refine is not None and find_refinement(plan.refine).random)

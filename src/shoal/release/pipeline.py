@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack, cast
 
 from shoal.errors import OptionError
 from shoal.fields import AllFields
@@ -24,6 +24,7 @@ from shoal.release.run import carry_out
 from shoal.release.targets import Target
 
 if TYPE_CHECKING:
+    from shoal.release.private.table import PrivateTable
     from shoal.release.release import Release
 
 
@@ -122,6 +123,8 @@ def rehearse(job: Job, hooks: Hooks) -> Prepared:
 def run(job: Job, hooks: Hooks) -> Release:
     """Run a job and return the release, which is written with its documents if the job has an output."""
     job.check_targets()
+    if job.plan.dp is not None:
+        return cast("Release", _run_private(job, hooks))
     with compiling_ahead(job.plan):
         source, prepared, seconds = _prepared(job, hooks)
         progress = hooks.on_step("grouping")
@@ -134,6 +137,47 @@ def run(job: Job, hooks: Hooks) -> Release:
     timings = {"reading": seconds, **release.timings}
     release = replace(release, source=source, timings=timings, stopped=hooks.enough())
     return write_release(release, job, hooks)
+
+
+def _run_private(job: Job, hooks: Hooks) -> PrivateTable:
+    """Run a job with `dp`: what cannot be done is refused before any noise is drawn."""
+    from shoal.release.private import run as private
+
+    private.check_plan(job.plan)
+    private.domain_of(job.plan)
+    start = time.perf_counter()
+    source = job.read(hooks.on_step("reading"))
+    seconds = time.perf_counter() - start
+    ready = private.ready(source.table, job.plan, text=source.text, decimal=source.decimal)
+    made = private.carry_out(ready, progress=hooks.on_step("grouping"))
+    made = replace(made, source=source, timings={"reading": seconds, **made.timings})
+    return cast("PrivateTable", write_release(cast("Release", made), job, hooks))
+
+
+def rehearse_private(job: Job, hooks: Hooks) -> tuple[dict[str, str], bool]:
+    """Check a job with `dp`; write a template of its domain if there is none. Nothing is spent.
+
+    Returns
+    -------
+    kinds : {name: kind}
+    written : bool
+        Whether a template was written, to the file that the plan names as its domain.
+    """
+    from pathlib import Path
+
+    from shoal.release.private import run as private
+
+    job.check_targets(dry_run=True)
+    private.check_plan(job.plan)
+    source = job.read(hooks.on_step("reading"))
+    how: dict[str, Any] = {"text": source.text, "decimal": source.decimal}
+    kinds = private.kinds_of(source.table, job.plan, **how)
+    wanted = job.plan.domain
+    if isinstance(wanted, str) and not Path(wanted).exists():
+        private.template_for(source.table, job.plan, wanted, **how)
+        return kinds, True
+    private.ready(source.table, job.plan, **how)
+    return kinds, False
 
 
 def _prepared(job: Job, hooks: Hooks) -> tuple[Source, Prepared, float]:

@@ -218,6 +218,10 @@ class Prepared:
 def prepare(native: Any, plan: Plan, *, text: bool = False, decimal: str = ".", population: Any = None) -> Prepared:
     """Read the values that a plan needs, and refuse what cannot be done."""
     watch = Watch()
+    if plan.dp is not None:
+        raise OptionError(
+            "A plan with 'dp' has no groups: shoal.anonymize makes its release. Got it for something else."
+        )
     plan = checked(plan)
     with watch("reading values"):
         columns = schema.roles(frames.names_of(native, "anonymize"), plan)

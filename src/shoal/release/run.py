@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 import numpy as np
 
@@ -84,7 +84,8 @@ def anonymize(
     Returns
     -------
     Release
-        With ``table``, a data frame of the same kind, in which k has been verified.
+        With ``table``, a data frame of the same kind, in which k has been verified. With ``dp``, a ``PrivateTable``
+        with ``table``, ``ledger``, ``certificate``, ``record``, ``report`` and ``save``.
 
     Raises
     ------
@@ -116,6 +117,11 @@ def anonymize(
     people = None if named else population
     wanted = Plan.of(**given) if plan is None else plan
     with drawn(progress, "anonymize") as report:
+        if wanted.dp is not None:
+            from shoal.release.private.run import private_release_of
+
+            # Another class than that of groups, as the docstring says; typed as the usual one for those who have it.
+            return cast("Release", private_release_of(table, wanted, progress=report))
         return release_of(table, wanted, progress=report, population=people)
 
 

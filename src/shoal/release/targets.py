@@ -33,7 +33,7 @@ def inputs_of(plan: Plan | None, source: Target | Source | None, others: Iterabl
     elif source is not None:
         named.append(source)
     if plan is not None:
-        named += [] if plan.population is None else [plan.population]
+        named += [one for one in (plan.population, plan.domain) if isinstance(one, str)]
         named += [one for one in plan.hierarchies.values() if isinstance(one, str)]
     return [path for name in named if name and (path := _file(name)) is not None]
 

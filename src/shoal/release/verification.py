@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from os import PathLike
-from typing import Any
+from typing import Any, cast
 
 from shoal.errors import DataError, DisclosureError, OptionError
 from shoal.io import Source, read
@@ -46,13 +46,22 @@ def verify_file(
     Returns
     -------
     Audit
-        The audit of all quasi-identifiers together.
+        The audit of all quasi-identifiers together. For a differentially private release, a ``PrivateAudit``: what was
+        checked, and what cannot be checked on a table.
 
     Raises
     ------
     DisclosureError
         If the file is not the one that was released, or k or a privacy model does not hold.
     """
+    if not isinstance(certificate, Certificate):
+        from shoal.release.private.documents import read_private
+        from shoal.release.private.verification import verify_private
+
+        private = read_private(certificate)
+        if private is not None:
+            source = source if isinstance(source, Source) else read(source, header=True)
+            return cast("Audit", verify_private(source, private))
     promised = certificate if isinstance(certificate, Certificate) else read_certificate(certificate)
     source = source if isinstance(source, Source) else read(source, header=True)  # the certificate has the names
     require_same_file(source, promised)

@@ -180,8 +180,13 @@ def plain(plan: Plan) -> dict[str, Any]:
 
 
 def refuse_odd(plan: Plan, paths: bool) -> None:
-    """Refuse a plan that JSON cannot hold, and one that names files of the server unless users may open those."""
+    """Refuse a plan that JSON cannot hold, that the page cannot carry out, or that names files it must not name."""
     plain(plan)
+    if plan.dp is not None:
+        raise OptionError(
+            "The page makes releases of groups of k records. Got a plan for a differentially private one.",
+            "use shoal anonymize --dp.",
+        )
     named = [one for one in plan.hierarchies.values() if isinstance(one, str) and not built(one)]
     if not paths and (named or plan.population is not None):
         raise Fault(403, "A plan must not name files of the server here. Got one.", "upload the file instead.")

@@ -192,6 +192,8 @@ def test_ranges_are_counted_in_keys_only(people):
     assert found["keys"]["highest"] == 1 / found.k
     assert "age" not in found.compared
     assert any("'age' is counted in keys only" in note for note in found.notes)
+    known = len(set(found.compared) & set(KNOWN))
+    assert f"use {known} of the {len(KNOWN)} quasi-identifiers" in found["linkage"].reads
     with pytest.raises(DataError, match="at least one column that can be compared"):
         shoal.assess(people[["age"]], recoded.table[["age"]], ["age"])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from shoal.errors import DataError, OptionError
 from shoal.release.assessments import attacks, risks
@@ -27,6 +28,8 @@ RISKS: dict[str, Callable[[Case], Question]] = {
     "inference": attacks.inferred,
     "membership": attacks.present,
 }
+# Questions about links, which use the quasi-identifiers that can be compared with the original.
+LINKING = ("linkage", "partial_linkage", "probabilistic_linkage", "linkability", "singling_out", "inference")
 # One question for each sensitive attribute.
 BY_ATTRIBUTE: dict[str, Callable[[Case, str], Question]] = {"learnt": risks.learnt, "model": attacks.modelled}
 # Questions that some tables do not allow, which shows only when they are asked.
@@ -79,8 +82,7 @@ def lacks(case: Case, name: str) -> str:
         return "no sensitive attributes"
     if name == "inference" and known + len(case.secrets) < 2:
         return "no two columns"
-    linking = ("linkage", "partial_linkage", "probabilistic_linkage", "linkability", "singling_out", "inference")
-    if (name in linking or name in ("membership", "model", "prediction")) and known < least:
+    if (name in LINKING or name in ("membership", "model", "prediction")) and known < least:
         return "no quasi-identifiers that can be compared" if known == 0 else f"{known} that can be compared"
     if name in ("intervals", "robust_intervals") and not set(tables.known) & set(tables.numeric):
         return "no quasi-identifiers with numbers"
@@ -98,7 +100,7 @@ def asked_risks(case: Case, names: frozenset[str], asked: Asked, left_out: list[
             continue
         try:
             if topic.name in RISKS:
-                yield RISKS[topic.name](case)
+                yield _qualified(case, RISKS[topic.name](case))
             elif topic.name in BY_ATTRIBUTE:
                 for name in case.tables.roles.sensitive if topic.name == "learnt" else case.secrets:
                     yield BY_ATTRIBUTE[topic.name](case, name)
@@ -106,3 +108,15 @@ def asked_risks(case: Case, names: frozenset[str], asked: Asked, left_out: list[
             if topic.name in asked.named or topic.name not in MAY_FAIL:
                 raise
             left_out.append((topic.name, MAY_FAIL[topic.name]))
+
+
+def _qualified(case: Case, question: Question) -> Question:
+    """Return a question whose reader knows if its links use some of the quasi-identifiers only."""
+    known, keys = len(case.tables.known), len(case.tables.roles.quasi_identifiers)
+    if question.name not in LINKING or known == keys:
+        return question
+    least = (
+        f" These links use {known} of the {keys} quasi-identifiers: the others are published in a form, such as "
+        "ranges, that has no distance. An intruder who uses all of them links more; what keys give is the limit."
+    )
+    return replace(question, reads=question.reads + least)

@@ -1,0 +1,93 @@
+"""``shoal anonymize --dp``: what a differentially private release shows on the command line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from rich.text import Text
+
+from shoal.cli import shows
+from shoal.dp.budget import shown
+from shoal.options.option import Given
+from shoal.release.hooks import Hooks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from shoal.cli.shell import Shell
+    from shoal.progress import Progress
+    from shoal.release.job import Job
+    from shoal.release.private.table import PrivateTable
+
+
+class _Bars(Hooks):
+    """Shows progress, warnings and notes."""
+
+    def __init__(self, shell: Shell, bar: Callable[[str], Progress | None]) -> None:
+        self.shell = shell
+        self.bar = bar
+
+    def on_step(self, step: str) -> Progress | None:
+        return self.bar(step)
+
+    def on_warning(self, words: str) -> None:
+        self.shell.warn(words)
+
+    def on_note(self, words: str) -> None:
+        self.shell.note(words)
+
+
+def anonymize_privately(job: Job, shell: Shell, given: Given) -> None:
+    """Run a job with `dp`, or its dry run."""
+    from shoal.release import pipeline
+
+    with shows.bars(shell) as bar:
+        hooks = _Bars(shell, bar)
+        if given["dry_run"]:
+            kinds, written = pipeline.rehearse_private(job, hooks)
+        else:
+            made = cast("PrivateTable", pipeline.run(job, hooks))
+    if given["dry_run"]:
+        _show_rehearsal(job, shell, kinds, written, json=given["json"])
+        return
+    if given["json"]:
+        shows.print_json(made.record)
+    files = [str(made.written.name)] if made.written is not None else []
+    shell.show("", summary(made, [*files, *map(str, job.documents)]))
+
+
+def summary(made: PrivateTable, files: list[str]) -> Any:
+    """Return what is shown of a private release."""
+    budget, entries = made.ledger.budget, len(made.ledger.entries)
+    answers = "1 answer" if entries == 1 else f"{entries} answers"
+    rows: list[tuple[str, Any]] = [
+        ("rows", f"{made.rows:,}, drawn from noisy answers, none copied"),
+        ("promised", Text(f"{budget}: {made.ledger.neighbours}", "green")),
+        (
+            "in words",
+            f"nobody becomes surer than {100 * made.certainty:.3g} % that a person is in the table (from 50 %)"
+            + (f", but for a chance of delta = {shown(budget.delta)}" if budget.delta else ""),
+        ),
+        ("spent on", f"{answers}, listed in certificate and report"),
+        *(("note", Text(words)) for words in made.said),
+        *(("written", Text(name)) for name in files),
+    ]
+    return shows.pairs(rows)
+
+
+def _show_rehearsal(job: Job, shell: Shell, kinds: dict[str, str], written: bool, *, json: bool) -> None:
+    """Show what a dry run found, and what to do next; write the job file."""
+    from shoal.release.files import write_job_file
+
+    write_job_file(job)
+    plan = job.plan
+    rows: list[tuple[str, Any]] = [("release", f"{plan.dp}, epsilon {plan.epsilon:g}")]
+    if written:
+        rows += list(kinds.items())
+        words = f"{plan.domain} was written: fill in bounds and values, from what is known about the subject."
+    else:
+        words = "The table fits its declared domain."
+    rows.append(("domain", words))
+    shell.show("", shows.pairs(rows), "", Text("Dry run: no release was made, and nothing was spent.", style="yellow"))
+    if json:
+        shows.print_json({"dry_run": True, "plan": plan.job(), "kinds": kinds, "template_written": written})
