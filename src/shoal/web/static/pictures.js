@@ -70,6 +70,9 @@ export function RiskMap({ points, axis, chosen, onPick }) {
   const y = (risk) => base - ((base - top) * risk) / upward.at(-1);
   // Labels of points in the same place stand below each other.
   const beside = (i) => points.slice(0, i).filter((p) => Math.abs(x(p.loss) - x(points[i].loss)) < 30 && Math.abs(y(p.risk) - y(points[i].risk)) < 12).length;
+  const onRight = (p) => x(p.loss) > 0.55 * width;
+  const letters = narrow ? 20 : 44;
+  const short = (words) => (words.length > letters ? `${words.slice(0, letters - 1)}…` : words);
   return html`<svg class="map picture" viewBox="0 0 ${width} ${height}" role="group" aria-label="Risk and loss of ${points.length} plans; lower left is better">
     <g aria-hidden="true">${upward.map((t) => html`<path key=${t} class="rule" d="M${left} ${y(t)}H${width - right}" /><text class="last" x=${left - 8} y=${y(t) + 4}>${percent(t)}</text>`)}
       ${across.map((t) => html`<path key=${t} class="rule" d="M${x(t)} ${base}v5" /><text class="mid" x=${x(t)} y=${base + 18}>${percent(t)}</text>`)}
@@ -78,5 +81,5 @@ export function RiskMap({ points, axis, chosen, onPick }) {
         onClick=${() => onPick(p)} onKeyDown=${(event) => (event.key === "Enter" || event.key === " ") && (event.preventDefault(), onPick(p))}>
       <title>${p.name}: risk ${percent(p.risk)}, loss ${percent(p.loss)}. Make it the plan</title>
       <circle class="ring" cx=${x(p.loss)} cy=${y(p.risk)} r="13" /><circle class="dot ${p.ran ? "ran" : ""}" cx=${x(p.loss)} cy=${y(p.risk)} r="6" />
-      <text x=${x(p.loss) + 9} y=${y(p.risk) - 7 + 14 * beside(i)} class="strong" aria-hidden="true">${p.short}</text></g>`)}</svg>`;
+      <text x=${x(p.loss) + (onRight(p) ? -9 : 9)} y=${y(p.risk) - 7 + 14 * beside(i)} class="strong ${onRight(p) ? "last" : ""}" aria-hidden="true">${short(p.short)}</text></g>`)}</svg>`;
 }
