@@ -3,6 +3,8 @@
 import csv
 import hashlib
 import json
+import sqlite3
+from contextlib import closing
 
 import pytest
 from steps import k_is, open_demo, result, role_of, run, screen_is, set_method, set_role, settled, to_protection, upload
@@ -54,6 +56,22 @@ def test_a_broken_file_is_refused_in_words_and_can_be_closed(visit, tmp_path):
     assert "must" in page.get_by_role("alert").first.inner_text()
     page.get_by_role("button", name="Close broken.csv").click()
     page.get_by_role("heading", name="Tables of this sitting").wait_for(state="hidden")
+
+
+def test_a_table_of_a_database_is_chosen(visit, tmp_path):
+    base = tmp_path / "survey.sqlite"
+    with closing(sqlite3.connect(base)) as connection, connection:
+        for name in ("people", "visits"):
+            connection.execute(f"create table {name} (town text, age integer)")
+            connection.executemany(
+                f"insert into {name} values (?, ?)", [(f"town {i % 5}", 20 + i % 40) for i in range(80)]
+            )
+    page = visit()
+    page.get_by_label("Path or address").fill(str(base))
+    page.get_by_role("button", name="Open it").click()
+    page.get_by_role("button", name="Open visits").click()
+    page.get_by_role("heading", name="What the columns of").wait_for()
+    assert role_of(page, "town") == "quasi-identifier"
 
 
 def test_every_choice_can_be_undone(visit):

@@ -96,16 +96,17 @@ export function GroupsPlot({ axes, k }) {
     }
     return setTip(found ? `A group of ${plural(found[2], "record")}` : "");
   };
-  const pad = (u, low, high) => {
-    const more = 0.06 * (high - low || 1);
-    return [low - more, high + more];
-  };
+  // All groups are shown with room around them; what was zoomed to is shown as it was chosen.
+  const ends = (at) => [Math.min(...points.map((point) => point[at])), Math.max(...points.map((point) => point[at]))];
+  const [across, upward] = [ends(0), ends(1)];
+  const wider = ([low, high]) => [low - 0.06 * (high - low || 1), high + 0.06 * (high - low || 1)];
+  const room = (all) => (u, low, high) => (low === all[0] && high === all[1] ? wider(all) : [low, high]);
   const dots = (css) => ({ paths: () => null, stroke: colour(`--dot${css}`), points: { show: true, size: points.length > 800 ? 5 : 7, width: 1, stroke: colour(`--dot${css}`), fill: colour(`--dot${css}`) } });
   const [at, plot] = usePlot(
     (wide) => ({
       height: Math.round(Math.min(470, Math.max(260, wide * 0.5))), legend: { show: false },
       cursor: { drag: { x: true, y: true, uni: 12 }, points: { show: false } },
-      scales: { x: { time: false, range: pad }, y: { range: pad } },
+      scales: { x: { time: false, range: room(across) }, y: { range: room(upward) } },
       series: [{}, dots(0), dots(1), dots(2)],
       axes: [axis((_, ticks) => ticks.map((t) => number(t))), axis((_, ticks) => ticks.map((t) => number(t)), { size: 48 })],
       hooks: { setCursor: [nearest] },
@@ -113,10 +114,15 @@ export function GroupsPlot({ axes, k }) {
     [points.map((point) => point[0]), ...series],
     [axes, k],
   );
-  const whole_ = () => plot.current?.setData(plot.current.data, true);
+  const showAll = () => {
+    for (const [name, all] of [["x", across], ["y", upward]]) {
+      const [min, max] = wider(all);
+      plot.current?.setScale(name, { min, max });
+    }
+  };
   const onKey = (event) => {
     const moves = { "+": [0.7], "=": [0.7], "-": [1.4], ArrowLeft: [1, -0.15], ArrowRight: [1, 0.15], ArrowUp: [1, 0, 0.15], ArrowDown: [1, 0, -0.15] };
-    if (event.key === "0") whole_();
+    if (event.key === "0") showAll();
     else if (moves[event.key] && plot.current) look(plot.current, ...moves[event.key]);
     else return;
     event.preventDefault();
@@ -126,5 +132,5 @@ export function GroupsPlot({ axes, k }) {
     <div class="row spread no-print"><p class="tip">${tip || "Drag over a part to zoom in."}</p><div class="row">
       <button type="button" class="btn small" aria-label="Zoom in" onClick=${() => plot.current && look(plot.current, 0.7)}>+</button>
       <button type="button" class="btn small" aria-label="Zoom out" onClick=${() => plot.current && look(plot.current, 1.4)}>−</button>
-      <button type="button" class="btn small" onClick=${whole_}>Show all</button></div></div>`;
+      <button type="button" class="btn small" onClick=${showAll}>Show all</button></div></div>`;
 }

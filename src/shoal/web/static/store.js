@@ -56,7 +56,7 @@ export function go(screen, table = store.view.table, job = null) {
 
 async function arrive() {
   const [, screen = "open", table = null, job = null] = location.hash.split("/").map(decodeURIComponent);
-  set({ view: { screen: [...SCREENS, "runs"].includes(screen) ? screen : "open", table, job }, error: null });
+  set({ view: { screen: [...SCREENS, "runs"].includes(screen) ? screen : "open", table, job }, error: null, toast: null });
   if (table && store.table?.id !== table) await openTable(table);
   if (job) needResult(job);
 }
