@@ -18,8 +18,9 @@ BEGIN, END = "<!-- packages: begin (docs/house.py) -->", "<!-- packages: end -->
 BASE = ("arrays", "entry", "errors", "fields", "frozen", "options", "plan", "progress")
 # What the lower package gives to the upper one, for each arrow of the picture.
 FLOWS = {
-    ("cli", "datasets"): "demo table",
-    ("cli", "release"): "Plan ⇄ Release",
+    ("cli", "web"): "settings",
+    ("web", "datasets"): "demo table",
+    ("web", "release"): "Plan ⇄ Release",
     ("estimator", "measure"): "labels, loss",
     ("measure", "partitioning"): "labels",
     ("measure", "tables"): "values before and after",
@@ -41,18 +42,19 @@ FLOWS = {
 # package imports stands below it.
 PLACES = {
     "cli": (1.5, 0, "the command line"),
-    "estimator": (0.25, 1, "for scikit-learn"),
-    "release": (1.5, 1, "from plan to release"),
-    "datasets": (2.75, 1, "tables to try it on"),
-    "measure": (0.25, 2, "loss, bounds, utility"),
-    "privacy": (1.5, 2, "audit, privacy models"),
-    "risk": (2.75, 2, "what an intruder can do"),
-    "dp": (4.0, 2, "differential privacy"),
-    "job_files": (5.25, 2, "YAML, TOML, JSON"),
-    "partitioning": (0.25, 3, "methods that make groups"),
-    "tables": (1.5, 4, "columns ⇄ coordinates"),
-    "io": (5.25, 3, "files and databases"),
-    "kernels": (0.25, 4, "compiled loops"),
+    "web": (1.5, 1, "the page and its API"),
+    "estimator": (0.25, 2, "for scikit-learn"),
+    "release": (1.5, 2, "from plan to release"),
+    "datasets": (2.75, 2, "tables to try it on"),
+    "measure": (0.25, 3, "loss, bounds, utility"),
+    "privacy": (1.5, 3, "audit, privacy models"),
+    "risk": (2.75, 3, "what an intruder can do"),
+    "dp": (4.0, 3, "differential privacy"),
+    "job_files": (5.25, 3, "YAML, TOML, JSON"),
+    "partitioning": (0.25, 4, "methods that make groups"),
+    "tables": (1.5, 5, "columns ⇄ coordinates"),
+    "io": (5.25, 4, "files and databases"),
+    "kernels": (0.25, 5, "compiled loops"),
 }
 # Boxes, gaps between them, and the margin, in pixels.
 WIDTH, HEIGHT, ACROSS, DOWN, MARGIN = 172, 58, 40, 58, 24

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from threading import RLock
 from typing import Any, NamedTuple
 
@@ -111,6 +112,39 @@ def throttled(callback: Progress | None) -> Progress:
 def part(report: Progress, start: float, end: float) -> Progress:
     """Return a reporter that maps 0 .. 1 to start .. end of `report`."""
     return lambda fraction: report(moved(fraction, start + (end - start) * float(fraction)))
+
+
+# --- ending a search early ---
+
+Asked = Callable[[], bool]
+
+
+def _never() -> bool:
+    return False
+
+
+_asked: ContextVar[Asked] = ContextVar("asked", default=_never)
+
+
+@contextmanager
+def ending_when(asked: Asked) -> Iterator[None]:
+    """Have searches of this context end, with the best groups so far, as soon as `asked` returns True.
+
+    Parameters
+    ----------
+    asked : callable
+        Called often, from several threads: it must be quick.
+    """
+    before = _asked.set(asked)
+    try:
+        yield
+    finally:
+        _asked.reset(before)
+
+
+def asked_to_end() -> Asked:
+    """Return the callable that tells a search whether to end; threads do not see the context, so pass it on to them."""
+    return _asked.get()
 
 
 # --- bars ---

@@ -51,9 +51,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "job_files": {"io"},
     "release": RELEASE | {"job_files"},
     "engines": RELEASE | {"release"},
-    "cli": SHELLS,
     "web": SHELLS,
-    "__main__": SHELLS | {"cli"},
+    "cli": SHELLS | {"web"},
+    "__main__": SHELLS | {"cli", "web"},
 }
 HEAVY = ("numba", "opendp", "pandas", "polars", "sklearn", "scipy", "matplotlib", "pyarrow")
 

@@ -18,14 +18,14 @@ from kernels.test_kicks import plain_error, random_partition
 from partitioning.strategies import cases
 from shoal.measure import sse, sst
 from shoal.partitioning import anytime as module
-from shoal.partitioning import chains, evolution, recombination
+from shoal.partitioning import chains, evolution, recombination, rule_search
 from shoal.partitioning.anytime import anytime, cut_in_regions, refine_anytime
 from shoal.partitioning.chains import Budget, field
 from shoal.partitioning.choice import quick_start
 from shoal.partitioning.evolution import Evolution
 from shoal.partitioning.neighbour_bound import neighbour_bound
 from shoal.partitioning.pool import numbered
-from shoal.progress import Standing
+from shoal.progress import Standing, asked_to_end, ending_when
 
 
 def gaussian(n=200, d=3, seed=0):
@@ -581,3 +581,28 @@ def test_the_clock_that_ends_counted_steps_is_said(caplog):
     with caplog.at_level(logging.INFO, "shoal"):
         anytime(gaussian(), 3, rng=seeded(), time_limit=0.2, max_steps=10**8)
     assert "not reproducible" in caplog.text
+
+
+@pytest.mark.parametrize("place", ["whole", "regions"])
+@pytest.mark.parametrize("limits", [{"time_limit": PATIENCE}, {"max_steps": 10**9}])
+def test_whoever_has_enough_gets_the_best_so_far(place, limits, request):
+    if place == "regions":
+        request.getfixturevalue("regions")
+    X, enough = gaussian(400), threading.Event()
+
+    def report(fraction):
+        if isinstance(fraction, Standing):
+            enough.set()
+
+    with ending_when(enough.is_set):
+        labels = anytime(X, 3, rng=seeded(), report=report, **limits)
+    check_partition(numbered(labels), len(X), 3)
+    assert no_worse(X, labels, start_of(X, 3)) or place == "regions"
+    # Within another context, or none, nobody is asked.
+    assert not asked_to_end()()
+
+
+def test_demands_can_be_had_enough_of_too():
+    asked = iter([False, False, True, True, True])
+    with ending_when(lambda: next(asked)):
+        assert len(list(rule_search._chunks(10**9, np.inf))) == 2

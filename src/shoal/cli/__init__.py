@@ -38,18 +38,8 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _settle_process() -> None:
     """Settle what holds for the whole process of a command."""
-    import sys
-
+    from shoal.io.lean import do_without_pandas
     from shoal.kernels.jit import collect_rarely
 
     collect_rarely()
-    sys.meta_path.insert(0, _WithoutPandas)
-
-
-class _WithoutPandas:
-    """Finds no pandas: no command needs it, but Arrow would load it wherever it is installed, which takes long."""
-
-    @staticmethod
-    def find_spec(name: str, *_: object) -> None:
-        if name == "pandas":
-            raise ModuleNotFoundError("Commands do without pandas.", name=name)
+    do_without_pandas()

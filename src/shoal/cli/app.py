@@ -16,6 +16,8 @@ from shoal.cli.demo import EXAMPLES as DEMO
 from shoal.cli.demo import demo
 from shoal.cli.methods import EXAMPLES as METHODS
 from shoal.cli.methods import methods
+from shoal.cli.serve import EXAMPLES as SERVE
+from shoal.cli.serve import serve
 from shoal.cli.tune import EXAMPLES as TUNE
 from shoal.cli.tune import tune
 from shoal.cli.usage import Command, Group
@@ -82,4 +84,5 @@ app.command(cls=Command, epilog=COMPARE)(compare)
 app.command(cls=Command, epilog=TUNE)(tune)
 app.command(cls=Command, epilog=METHODS)(methods)
 app.command(cls=Command, epilog=DEMO)(demo)
+app.command(cls=Command, epilog=SERVE)(serve)
 app.command(cls=Command, epilog=WARM)(warm)

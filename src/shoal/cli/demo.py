@@ -36,9 +36,8 @@ EXAMPLES = """
 K = 5
 FOLDER = "shoal-demo"
 ROWS = 1000
-# The table of --write, which the examples of the documentation begin with.
+# People in the table of --write, which the examples of the documentation begin with.
 FEW = 300
-PEOPLE = ("person_id", "region", "birth_date", "sex", "education", "income", "diagnosis")
 COLUMNS = ("person_id", "birth_date", "sex", "postcode", "education", "income", "diagnosis")
 WIDE = 79  # characters that all columns take
 FILES = ("survey.csv", "release.csv", "release.csv.manifest.json", "release.csv.record.json", "report.html")
@@ -89,6 +88,8 @@ def _prepare_folder(folder: Path, force: bool) -> None:
 
 def write_people(path: Path, rows: int = FEW, force: bool = False) -> None:
     """Write the table of ``--write``, which is always the same for the same number of rows."""
+    from shoal.datasets.survey import PEOPLE
+
     _write_survey(path, PEOPLE, rows, force)
 
 
@@ -103,6 +104,8 @@ def _write_survey(path: Path, columns: tuple[str, ...], rows: int, force: bool) 
 
 
 def _show_next(shell: Shell, name: str, rows: int) -> None:
+    from shoal.datasets.survey import PEOPLE
+
     out = "release" + "".join(Path(name).suffixes)
     shell.show(
         f"{shown(name)}: {rows:,} people of an invented health survey, {len(PEOPLE)} columns",

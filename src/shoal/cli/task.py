@@ -41,11 +41,11 @@ def _by_field(options: Iterable[Option], by_key: Mapping[str, Any]) -> dict[str,
 
 def job_of(given: Given) -> Job:
     """Return the job of the options of ``shoal anonymize``, or refuse them."""
-    from shoal.release.job import Job, certificate_beside, record_for
+    from shoal.release.job import Job, certificate_beside, record_for, seeded
 
     plan, files = plan_of(given)
     check_method(plan)
-    plan = _seeded(plan)
+    plan = seeded(plan)
     source = given["source"] or files.get("input")
     output = given["output"] or files.get("output")
     if source is None:
@@ -103,20 +103,3 @@ def check_method(plan: Plan) -> None:
         resolve(plan.method, plan.options, plan.refine, plan.time_limit, (plan.k, 1), plan.k)
     elif plan.refine is not None:
         find_refinement(plan.refine)
-
-
-def _seeded(plan: Plan) -> Plan:
-    """Return the plan with a seed if it uses random numbers, so that its job file reproduces the release."""
-    from shoal.partitioning.registry import find, find_refinement
-
-    if plan.dp is not None:
-        return plan  # noise has no seed
-    # The default seed of auto is 0.
-    is_random = plan.method != "auto" and (
-        find(plan.method).random or (plan.refine is not None and find_refinement(plan.refine).random)
-    )
-    if is_random and plan.random_state is None:
-        import secrets
-
-        return plan.model_copy(update={"random_state": secrets.randbelow(2**31)})
-    return plan

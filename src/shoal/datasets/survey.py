@@ -15,10 +15,13 @@ import numpy as np
 from shoal.arrays import Array
 from shoal.datasets.generators import RandomState, _generator, _integer
 
-__all__ = ["EDUCATION", "survey"]
+__all__ = ["EDUCATION", "PEOPLE", "survey"]
 
 # The levels of column 'education', from least to most.
 EDUCATION = ("primary", "lower secondary", "upper secondary", "bachelor", "master", "doctorate")
+
+# The columns of the table that examples begin with.
+PEOPLE = ("person_id", "region", "birth_date", "sex", "education", "income", "diagnosis")
 
 # name, share of the people, latitude and longitude of the centre, level of incomes
 _REGIONS = (

@@ -41,9 +41,14 @@ _ERRORS = (
 
 def read(place: Place, *, table: str | None, query: str | None, progress: Progress) -> Source:
     """Read a table, or the result of a query, from a database opened for reading only."""
-    source = _Duck(file_of(place, "DuckDB"), read_only=True).read(table, query)
+    source = opened(place).read(table, query)
     progress(1.0)
     return source
+
+
+def opened(place: Place) -> Database:
+    """Return the database, opened for reading only."""
+    return _Duck(file_of(place, "DuckDB"), read_only=True)
 
 
 def write(table: pa.Table, place: Place, *, name: str | None, check: Check, force: bool, progress: Progress) -> Written:

@@ -24,9 +24,14 @@ _ABOUT_NAMES = ("08", "0A", "25", "28", "2B", "3D", "3F", "42", "53", "55", "57"
 
 def read(place: Place, *, table: str | None, query: str | None, progress: Progress) -> Source:
     """Read a table, or the result of a query, in a transaction that can change nothing."""
-    source = _Postgres(place.url or "", read_only=True).read(table, query)
+    source = opened(place).read(table, query)
     progress(1.0)
     return source
+
+
+def opened(place: Place) -> Database:
+    """Return the database, in a transaction that can change nothing."""
+    return _Postgres(place.url or "", read_only=True)
 
 
 def write(table: pa.Table, place: Place, *, name: str | None, check: Check, force: bool, progress: Progress) -> Written:

@@ -118,9 +118,9 @@ def flags_of(options: Iterable[Option]) -> dict[str, str]:
     return {option.field: option.name for option in options if option.field}
 
 
-def arguments_of(fields: Mapping[str, Any], options: Iterable[Option]) -> list[str] | None:
+def arguments_of(fields: Mapping[str, Any], options: Iterable[Option], part: Part = "plan") -> list[str] | None:
     """Return the command-line arguments that set these fields; None if one of them can only be set in a job file."""
-    by_field = {option.field: option for option in options if option.part == "plan"}
+    by_field = {option.field: option for option in options if option.part == part}
     arguments: list[str] = []
     for field, value in fields.items():
         of_field = by_field[field].arguments(value) if field in by_field else None

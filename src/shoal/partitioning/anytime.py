@@ -48,7 +48,7 @@ from shoal.partitioning.paths import univariate
 from shoal.partitioning.pool import SMALL_TABLE, Pool, squared_error
 from shoal.partitioning.refine import split_large
 from shoal.partitioning.starts import SHARE, Start, first_partition
-from shoal.progress import Progress, Standing, Tried, part, silent
+from shoal.progress import Progress, Standing, Tried, asked_to_end, part, silent
 
 Generator = np.random.Generator
 
@@ -180,7 +180,7 @@ class _Hunt:
         if time_limit is None:
             time_limit = DEFAULT_SECONDS if self.steps is None else np.inf
         self.until = begin + time_limit
-        self.stop = Event()
+        self.stop = Event() if quiet else _Stop()
         self.labels = self.start = compact(split_large(self.X, k, labels, mdav_plus, in_place=True))
         self.spread = squared_error(self.X, np.zeros(len(X), np.int64))
         self.bound = neighbour_bound(self.X, k, n_jobs) if len(X) <= BOUND_RECORDS else 0.0
@@ -309,6 +309,18 @@ class _Hunt:
         self.labels = compact(self.labels)
         self.error = squared_error(self.X, self.labels)
         return CYCLE * (int(self.labels.max()) + 1) * (time.perf_counter() - begin) / max(1, made)
+
+
+class _Stop(Event):
+    """Is set when somebody sets it, and when whoever called has asked to end (see `shoal.progress.ending_when`)."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._asked = asked_to_end()
+
+    def is_set(self) -> bool:
+        """Return whether to stop."""
+        return super().is_set() or self._asked()
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from shoal.kernels import search_state as _state
 from shoal.partitioning.chains import new_state
 from shoal.partitioning.pool import SMALL_TABLE, kinds, nearest_others, numbered, squared_error
 from shoal.partitioning.thin import thin_of, thin_rows
-from shoal.progress import Progress, silent
+from shoal.progress import Progress, asked_to_end, silent
 
 # Kicks for each group, and in all, which take some seconds; looks at groups or kicks between two looks at the clock.
 KICKS, MOST_KICKS, AT_ONCE = 100, 200_000, 2000
@@ -218,8 +218,8 @@ class _Chain:
 
 def _chunks(steps: int | None, until: float, clock: Callable[[], float] = time.perf_counter):  # type: ignore[no-untyped-def]
     """Yield how many steps to take at once, until so many are done (None: no limit) or the time is up."""
-    done, chunk = 0, AT_ONCE if until == np.inf else 8
-    while (steps is None or done < steps) and (until == np.inf or clock() < until):
+    done, chunk, asked = 0, AT_ONCE if until == np.inf else 8, asked_to_end()
+    while (steps is None or done < steps) and (until == np.inf or clock() < until) and not asked():
         now = chunk if steps is None else min(chunk, steps - done)
         start = clock()
         yield now

@@ -143,10 +143,10 @@ def compare_methods(
             report = part(progress, done / steps, (done + (1 if form in BY_CELLS else len(methods))) / steps)
             done += 1 if form in BY_CELLS else len(methods)
             if form in BY_CELLS:
-                trials.append(_trial_by_cells(native, _planned(plan, "auto", k, form), text, decimal, measure))
+                trials.append(_trial_by_cells(native, planned(plan, "auto", k, form), text, decimal, measure))
                 continue
             if grouped_as not in trials_by_form:
-                prepared = prepare(native, _planned(plan, plan.method, k, form), text=text, decimal=decimal)
+                prepared = prepare(native, planned(plan, plan.method, k, form), text=text, decimal=decimal)
                 trials_by_form[grouped_as], candidate = _trials(prepared, methods, report, measure)
                 best = min(filter(None, (best, candidate)), key=lambda groups: groups.loss, default=None)
             trials += [trial._replace(form=form) for trial in trials_by_form[grouped_as]]
@@ -211,7 +211,7 @@ def _gap(loss: float | None, bound: float | None) -> float | None:
     return relative if isfinite(relative) else None
 
 
-def _planned(plan: Plan, method: str, k: int, form: str) -> Plan:
+def planned(plan: Plan, method: str, k: int, form: str) -> Plan:
     """Return the plan with another method, k and form, and without fields that do not apply to them."""
     if form in BY_CELLS:
         demands = ("l", "t", "models", "enforcement", "population", "k_map", "presence", "blocks", "small_strata")
@@ -232,7 +232,7 @@ def _trial(
     prepared: Prepared, coordinates: Coordinates, method: str, progress: Progress
 ) -> tuple[Trial, Formed | None]:
     """Return the trial of one method, without its gap, and its groups."""
-    plan = _planned(prepared.plan, method, prepared.plan.k, prepared.plan.release)
+    plan = planned(prepared.plan, method, prepared.plan.k, prepared.plan.release)
     try:
         _warm_up(coordinates, plan, prepared.constraints)
         groups, seconds = _timed(prepared, coordinates, plan, progress)

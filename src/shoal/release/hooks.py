@@ -26,6 +26,10 @@ class Hooks:
         """Return the context in which records are grouped."""
         return nullcontext()
 
+    def enough(self) -> bool:
+        """Return whether a search may end now, with the best groups so far; called often, from several threads."""
+        return False
+
     def on_warning(self, words: str) -> None:
         """Called with what weakens the protection, which is also issued as a Python warning."""
 

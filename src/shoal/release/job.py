@@ -159,6 +159,23 @@ class Job:
         return job_text(self.plan, named, access, Path(self.job_file or ""))
 
 
+def seeded(plan: Plan) -> Plan:
+    """Return the plan with a seed if it uses random numbers, so that its job file reproduces the release."""
+    from shoal.partitioning.registry import find, find_refinement
+
+    if plan.dp is not None:
+        return plan  # noise has no seed
+    # The default seed of auto is 0.
+    is_random = plan.method != "auto" and (
+        find(plan.method).random or (plan.refine is not None and find_refinement(plan.refine).random)
+    )
+    if is_random and plan.random_state is None:
+        import secrets
+
+        return plan.model_copy(update={"random_state": secrets.randbelow(2**31)})
+    return plan
+
+
 def _by_key(options: Iterable[Option], by_field: Mapping[str, Any]) -> dict[str, Any]:
     return {option.key: by_field[option.field] for option in options if option.field in by_field}
 

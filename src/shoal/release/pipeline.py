@@ -13,7 +13,7 @@ from shoal.errors import OptionError
 from shoal.fields import AllFields
 from shoal.io import Source
 from shoal.plan import Plan, with_fields
-from shoal.progress import Progress, drawn, part, throttled
+from shoal.progress import Progress, drawn, ending_when, part, throttled
 from shoal.release.files import warn_of, write_release
 from shoal.release.groups.grouping import compiling_ahead
 from shoal.release.hooks import Hooks
@@ -128,13 +128,14 @@ def run(job: Job, hooks: Hooks) -> Release:
     with compiling_ahead(job.plan):
         source, prepared, seconds = _prepared(job, hooks)
         progress = hooks.on_step("grouping")
-        with hooks.grouping():
+        with hooks.grouping(), ending_when(hooks.enough):
             release = carry_out(prepared, progress=progress)
     for words in release.warnings:
         # Those of all records were told before.
         if words not in prepared.warnings:
             hooks.on_warning(words)
-    release = replace(release, source=source, timings={"reading": seconds, **release.timings})
+    timings = {"reading": seconds, **release.timings}
+    release = replace(release, source=source, timings=timings, stopped=hooks.enough())
     return write_release(release, job, hooks)
 
 

@@ -94,6 +94,7 @@ def record_of(release: Release) -> dict[str, Any]:
             }
             for b in release.blocks
         ],
+        "stopped": release.stopped,
         "warnings": list(release.warnings),
         "seconds": {step: round(seconds, 3) for step, seconds in release.timings.items()},
     }

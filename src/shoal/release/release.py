@@ -76,6 +76,8 @@ class Release:
         can be assessed. Do not publish it.
     source, written : Source and Written, or None
         The files that were read and written.
+    stopped : bool
+        Whether somebody ended the search early, so that the same plan may give other groups.
     """
 
     verified: Verified
@@ -100,6 +102,7 @@ class Release:
     kept: Array | None = field(default=None, repr=False)
     source: Source | None = None
     written: Written | None = None
+    stopped: bool = False
     created: str = field(default_factory=lambda: _now())
 
     def __post_init__(self) -> None:

@@ -71,7 +71,7 @@ def facts_of(release: Release, *, complete: bool = False) -> Facts:
         loss=told.loss,
         gap="" if nearness is None else nearness.in_short,
         nearness="" if nearness is None else nearness.in_full,
-        by_clock=by_the_clock(plan),
+        by_clock=release.stopped or by_the_clock(plan),
         loss_by_attribute=tuple(told.by_attribute.items()),
         utility=tuple(sentences(told, release.utility.left_out)),
         by_cells=plan.release == FORM,

@@ -20,7 +20,18 @@ if TYPE_CHECKING:
 
     from shoal.release.report.standing import Standing
 
-__all__ = ["Check", "ColumnFacts", "DemandFacts", "Facts", "File", "bars_of", "render", "render_summary"]
+__all__ = [
+    "Check",
+    "ColumnFacts",
+    "DemandFacts",
+    "Facts",
+    "File",
+    "Verdict",
+    "bars_of",
+    "render",
+    "render_summary",
+    "verdict_of",
+]
 
 MOST = 12  # attributes of a summary
 
@@ -109,7 +120,9 @@ class Facts:
 
 
 @dataclass(frozen=True)
-class _Verdict:
+class Verdict:
+    """What a reader is told first."""
+
     state: Literal["good", "limited", "bad"]
     head: str
     detail: str
@@ -135,7 +148,7 @@ def render(facts: Facts) -> str:
         .render(
             f=facts,
             e=evidence,
-            verdict=_verdict(facts),
+            verdict=verdict_of(facts),
             quasi=[column for column in facts.columns if column.role == "quasi-identifier"],
             sensitive=[column.name for column in facts.columns if column.role == "sensitive" and column.published],
             undemanded=_without_demand(facts),
@@ -153,7 +166,7 @@ def render_summary(facts: Facts) -> str:
     return (
         environment()
         .get_template("notebook.html")
-        .render(f=facts, verdict=_verdict(facts), losses=losses[:MOST], more=len(losses[MOST:]))
+        .render(f=facts, verdict=verdict_of(facts), losses=losses[:MOST], more=len(losses[MOST:]))
     )
 
 
@@ -173,12 +186,13 @@ def environment() -> Environment:
     return environment
 
 
-def _verdict(facts: Facts) -> _Verdict:
+def verdict_of(facts: Facts) -> Verdict:
+    """Return whether the demands hold, in two sentences."""
     failed = [check for check in facts.checks if not check.passed]
     by_units = facts.k_units is not None
     held = facts.k_units if facts.k_units is not None else facts.k_held
     if failed or (held < facts.k and (facts.k_blocks is None or facts.k_blocks < facts.k)):
-        return _Verdict(
+        return Verdict(
             "bad",
             "This table does not satisfy the demands.",
             f"k = {facts.k} was wanted, k = {held} holds, and {len(failed)} of {len(facts.checks)} checks failed. "
@@ -189,7 +203,7 @@ def _verdict(facts: Facts) -> _Verdict:
     else:
         others = f"at least {_others(held)}"
     if facts.k_blocks is not None:
-        return _Verdict(
+        return Verdict(
             "limited" if held < facts.k else "good",
             f"Within each block of attributes, every record shares its published values with at least "
             f"{_others(facts.k_blocks)}.",
@@ -198,9 +212,9 @@ def _verdict(facts: Facts) -> _Verdict:
         )
     head = f"Every record shares its published quasi-identifiers with {others}."
     if not facts.checks:
-        return _Verdict("limited", head, "The method guarantees this. The published table has not been audited.")
+        return Verdict("limited", head, "The method guarantees this. The published table has not been audited.")
     checks = "The check" if len(facts.checks) == 1 else f"All {len(facts.checks)} checks"
-    return _Verdict(
+    return Verdict(
         "good",
         head,
         f"{checks} of the published table passed; k = {facts.k} was wanted, k = {held} holds. Someone who "

@@ -1,0 +1,143 @@
+"""The guard in front of the application: who may ask, from where, and what every answer says to the browser.
+
+It is plain ASGI, so that streams pass through it as they are. It refuses:
+
+* a `Host` that is not on the list. This alone stops DNS rebinding, in which `Origin` and `Host` agree;
+* an `Origin` that is not on the list, and requests that a browser says come from another site (`Sec-Fetch-Site`);
+* bodies beyond the limit, whatever `Content-Length` says. Uploads count their bytes themselves;
+* WebSockets, which the page does not use.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+from shoal.web.faults import Fault, defect, told
+from shoal.web.settings import BODY, Settings
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+log = logging.getLogger("shoal.web")
+
+POLICY = (
+    "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "frame-ancestors 'none'; base-uri 'none'; form-action 'none'; object-src 'none'"
+)
+# Of a report, which has its styles in it: it may load nothing, run nothing and reach nothing.
+REPORT_POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'; base-uri 'none'; "
+    "form-action 'none'; sandbox allow-same-origin"
+)
+HEADERS = {
+    b"content-security-policy": POLICY.encode(),
+    b"x-content-type-options": b"nosniff",
+    b"referrer-policy": b"no-referrer",
+    b"x-frame-options": b"DENY",
+    b"cross-origin-opener-policy": b"same-origin",
+    b"cross-origin-resource-policy": b"same-origin",
+    b"permissions-policy": b"camera=(), microphone=(), geolocation=()",
+}
+HERE = (b"same-origin", b"none")
+
+
+class Guard:
+    """Lets through what the settings allow.
+
+    Parameters
+    ----------
+    app : ASGI application
+    settings : Settings
+    """
+
+    def __init__(self, app: App, settings: Settings) -> None:
+        self.app = app
+        self.hosts = settings.hosts
+        self.origins = settings.origins
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or refuse it."""
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        reply = _with_headers(send, private=scope["path"].startswith("/api/"))
+        fault = self._fault(scope)
+        if fault is not None:
+            await _refuse(reply, fault)
+            return
+        body = receive if scope["path"].endswith("/upload") else _bounded(receive)
+        try:
+            await self.app(scope, body, reply)
+        except Exception as error:
+            # It was answered. The server would write its traceback, which may quote values of the data.
+            log.error("%s", defect(error)["message"])
+
+    def _fault(self, scope: Scope) -> Fault | None:
+        """Return why a request is refused; None if it is not."""
+        headers: dict[bytes, list[bytes]] = {}
+        for name, value in scope["headers"]:
+            headers.setdefault(name.lower(), []).append(value)
+        hosts = headers.get(b"host", [])
+        if len(hosts) != 1 or hosts[0].decode("latin-1").lower() not in self.hosts:
+            return Fault(403, "The address must be the one that shoal serve printed. Got another host.")
+        for origin in headers.get(b"origin", []):
+            if origin.decode("latin-1").lower() not in self.origins:
+                return Fault(403, "Requests must come from the page itself. Got another origin.")
+        for site in headers.get(b"sec-fetch-site", []):
+            # A link to the page may be followed from anywhere: it shows nothing by itself.
+            link = scope["method"] == "GET" and scope["path"] == "/" and headers.get(b"sec-fetch-dest") == [b"document"]
+            if site not in HERE and not link:
+                return Fault(403, "Requests must come from the page itself. Got another site.")
+        claimed = headers.get(b"content-length", [b""])[0]
+        if not scope["path"].endswith("/upload") and claimed.isdigit() and int(claimed) > BODY:
+            return _too_large()
+        return None
+
+
+def _with_headers(send: Send, *, private: bool) -> Send:
+    """Return a `send` that adds the headers of every answer, unless the answer has its own."""
+
+    async def reply(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            given = list(message.get("headers", []))
+            names = {name.lower() for name, _ in given}
+            ours = HEADERS | ({b"cache-control": b"no-store"} if private else {b"cache-control": b"no-cache"})
+            message["headers"] = [*given, *((name, value) for name, value in ours.items() if name not in names)]
+        await send(message)
+
+    return reply
+
+
+def _bounded(receive: Receive) -> Receive:
+    """Return a `receive` that fails when the body is beyond the limit."""
+    left = BODY
+
+    async def bounded() -> Message:
+        nonlocal left
+        message = await receive()
+        left -= len(message.get("body", b""))
+        if left < 0:
+            raise _too_large()
+        return message
+
+    return bounded
+
+
+def _too_large() -> Fault:
+    return Fault(413, f"A request must have at most {BODY // 2**20} MB. Got more.", "upload it as a file.")
+
+
+async def _refuse(send: Send, fault: Fault) -> None:
+    body = json.dumps({"error": told(fault)}).encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": fault.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

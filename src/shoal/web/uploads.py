@@ -1,0 +1,78 @@
+"""Uploads: streamed to the disk, with every byte counted, and nothing left of one that is refused or broken off."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+from starlette.requests import ClientDisconnect, Request
+
+from shoal.web.faults import Fault
+
+# Bytes that are gathered before they are written, and seconds that a client may be silent.
+CHUNK, SILENCE = 2**20, 60.0
+
+
+async def receive(request: Request, path: Path, limit: int) -> int:
+    """Write the body of a request to a new file that only its owner can read; return its size.
+
+    Parameters
+    ----------
+    request : Request
+    path : Path
+    limit : int
+        Bytes, at most. What the request says about its length is used to refuse it early, but not trusted.
+
+    Raises
+    ------
+    Fault
+        If the body is too large or empty, comes too slowly, or ends before its end.
+    """
+    claimed = request.headers.get("content-length", "")
+    if claimed.isdigit() and int(claimed) > limit:
+        raise _too_large(limit)
+    size, complete = 0, False
+    gathered = bytearray()
+    file = await asyncio.to_thread(os.open, path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    try:
+        stream = request.stream()
+        while True:
+            try:
+                part = await asyncio.wait_for(anext(stream), SILENCE)
+            except StopAsyncIteration:
+                break
+            size += len(part)
+            if size > limit:
+                raise _too_large(limit)
+            gathered += part
+            if len(gathered) >= CHUNK:
+                await asyncio.to_thread(_write, file, bytes(gathered))
+                gathered.clear()
+        await asyncio.to_thread(_write, file, bytes(gathered))
+        complete = True
+    except ClientDisconnect:
+        raise Fault(400, "An upload must come to its end. Got one that was broken off.") from None
+    except TimeoutError:
+        raise Fault(408, f"An upload must not pause for {SILENCE:.0f} seconds. Got one that did.") from None
+    except OSError as error:
+        raise Fault(507, f"The upload must fit on the disk. Got: {os.strerror(error.errno or 0)}.") from None
+    finally:
+        os.close(file)
+        if not complete:
+            path.unlink(missing_ok=True)
+    if not size:
+        path.unlink(missing_ok=True)
+        raise Fault(422, "An upload must have something in it. Got an empty file.")
+    return size
+
+
+def _write(file: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(file, view) :]
+
+
+def _too_large(limit: int) -> Fault:
+    words = f"{limit / 2**30:.3g} GB" if limit >= 2**30 else f"{limit / 2**20:.3g} MB"
+    return Fault(413, f"An upload may have at most {words}. Got more.", "open it by its path, or raise --upload-limit.")

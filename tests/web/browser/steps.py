@@ -1,0 +1,63 @@
+"""What a person does on the page, in words of the page."""
+
+import re
+
+from clocks import PATIENCE
+
+
+def open_demo(page):
+    """Open the example, and wait for its columns."""
+    page.get_by_role("button", name="Try the example").click()
+    page.get_by_role("heading", name="What the columns of people.csv are").wait_for()
+    page.get_by_role("button", name="Details of region").wait_for()
+
+
+def upload(page, path):
+    """Give the page a file, as the dialog of the browser would."""
+    page.locator("input[type=file]").first.set_input_files(path)
+
+
+def to_protection(page):
+    page.get_by_label("Next step").get_by_role("button", name="Protection").click()
+    page.get_by_role("heading", name=re.compile("^How .* is protected$")).wait_for()
+
+
+def role_of(page, column):
+    """Return the role that is chosen for a column."""
+    return page.get_by_role("group", name=f"Role of {column}").locator("input:checked").get_attribute("value")
+
+
+def set_role(page, column, role):
+    page.get_by_role("group", name=f"Role of {column}").get_by_role("radio", name=role, exact=True).check()
+
+
+def set_method(page, method):
+    page.get_by_label("Method").select_option(method)
+
+
+def run(page):
+    page.get_by_label("Next step").get_by_role("button", name="Run").click()
+    page.get_by_role("progressbar", name="Progress of the run").or_(
+        page.get_by_role("heading", name="Release of")
+    ).first.wait_for()
+
+
+def result(page):
+    page.get_by_role("heading", name="Release of").wait_for()
+    page.get_by_role("heading", name="Make it again").wait_for()
+
+
+def k_is(page, wanted):
+    """Wait until the page shows this k."""
+    from playwright.sync_api import expect
+
+    expect(page.get_by_role("spinbutton", name="k", exact=True)).to_have_value(str(wanted), timeout=1000 * PATIENCE)
+
+
+def screen_is(page, name):
+    page.get_by_role("navigation", name="Steps").locator("[aria-current=step]", has_text=name).wait_for()
+
+
+def settled(page):
+    """Wait until the last change has come back from the server, which the page says in a note."""
+    page.get_by_label("Last change").wait_for()
