@@ -160,7 +160,10 @@ class Plain:
         return int(rows[np.argmax(squares)]), float(squares.max())
 
     def mean(self):
-        """Of equal records too, a sum divided by their number: all are equally far from it, whatever its last digit."""
+        return plain_mean(self.X[self.present])
+
+    def kept_mean(self):
+        """By a sum that is kept, also of equal records: all are equally far from it, whatever its last digit."""
         rows = self.X[self.present]
         return np.array([math.fsum(column) for column in rows.T]) / len(rows)
 
@@ -270,7 +273,7 @@ def live(X, rng, steps, *, means=True):
             assert pool.furthest_distance(query) == plain.furthest_distance(query)
             assert pool.furthest(query) == plain.furthest_distance(query)[0]
             if means:
-                assert pool.mean().tobytes() == plain.mean().tobytes()
+                assert pool.mean().tobytes() == plain.kept_mean().tobytes()
         sound(pool)
     return pool
 
