@@ -1,6 +1,7 @@
 """Settings shared by all tests."""
 
 import os
+import signal
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -9,6 +10,10 @@ from servers import postgresql, server_programs
 from shoal.datasets import load
 from shoal.errors import DatasetNotFoundError
 from shoal.estimator import standardized
+
+# A shell has what it starts in the background ignore Ctrl-C, and so would all that is tested here.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 EXAMPLES = int(os.environ.get("SHOAL_TEST_EXAMPLES", "200"))
 

@@ -109,7 +109,8 @@ def test_the_best_way_never_loses_more_than_the_repair(case):
     X, k, demands, rows, labels = case
     required = requirements_of(X, k, demands, rows=rows)
     best, one = (enforce(X, k, required, way=way, labels=labels, kicks=10, rng=seeded(3)) for way in ("best", "repair"))
-    assert error(X, best) <= error(X, one) * (1 + 1e-12)
+    # Up to what rounding makes of a cost of 0.
+    assert error(X, best) <= error(X, one) * (1 + 1e-12) + 1e-24 * np.square(X).sum()
 
 
 def test_the_repair_is_searched_though_others_look_better(monkeypatch):

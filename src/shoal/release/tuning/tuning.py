@@ -175,7 +175,7 @@ def tune(
     --------
     >>> import pyarrow as pa, shoal
     >>> people = pa.table({"age": [20, 21, 22, 40, 42, 44, 60, 61, 63], "pay": [1, 2, 1, 5, 4, 6, 9, 8, 8]})
-    >>> found = shoal.tune(people, "linkage <= 0.4", method="mdav")
+    >>> found = shoal.tune(people, "linkage <= 0.34", method="mdav")
     >>> found.plan.k, round(found.figures["linkage"], 3)
     (3, 0.333)
     """
