@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich.text import Text
 
-from shoal.cli import maps, shows
+from shoal.cli import maps, private_trials, shows
 from shoal.cli.command import JOB, SOURCE, takes
 from shoal.cli.finished import UNITS, compare_finished
 from shoal.cli.shell import Shell, current, reports_errors, stoppable
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from shoal.release.comparison import Trial
+    from shoal.release.comparison import Measure, Trial
+    from shoal.release.private.comparison import PrivateTrial
 
 EXAMPLES = """
 [bold]Examples[/bold]
@@ -42,6 +43,10 @@ EXAMPLES = """
 [dim]Which plans are worth considering, as a map of risk and loss:[/dim]
 
 [cyan]shoal compare people.csv -k 3 -k 5 -k 10 --map map.html[/cyan]
+
+[dim]Differentially private releases beside groups:[/dim]
+
+[cyan]shoal compare people.csv -k 5 --id name --dp mondrian --epsilon 0.1 --epsilon 1 --domain domain.yaml[/cyan]
 
 [dim]Finished releases of a table, by Shoal or by another program:[/dim]
 
@@ -64,6 +69,7 @@ TRIED = {
         TEXTS,
         GROUPS,
     ),
+    **private_trials.OPTIONS,
 }
 RELEASES = Option(
     "releases", "Finished releases of the table, to be compared with it instead of methods.", "RELEASES", TEXTS
@@ -99,6 +105,7 @@ def compare(given: Given) -> None:
     if given["key"] is not None:
         raise OptionError("The option --key must be given for finished releases only. Got it without any.")
     plan, files = plan_of(given)
+    private = private_trials.plans_of(given, plan)
     where, plot = given["source"] or files.get("input"), given["plot"]
     if where is None:
         raise OptionError("The input must be named. Got none.", hint="shoal compare people.csv -k 3 -k 5")
@@ -114,19 +121,24 @@ def compare(given: Given) -> None:
 
         plots.check(plot, given["force"], inputs)
     shapes = list(dict.fromkeys(names(given["release"]) or [plan.release]))
-    trials = _trials(current(), where, reading_of(given, files), plan, (tried, wanted, shapes), asked)
+    trials, made = _trials(current(), where, reading_of(given, files), plan, (tried, wanted, shapes), asked, private)
     drawn = None
     if asked is not None:
         from shoal.release.tuning.mapping import comparison_of_trials
 
         drawn = comparison_of_trials(trials, *asked)
     if given["json"]:
-        shows.print_json(
-            {"trials": [trial.plain() for trial in trials], **({} if drawn is None else {"map": drawn.plain()})}
-        )
+        more: dict[str, Any] = {} if drawn is None else {"map": drawn.plain()}
+        more |= private_trials.plain(made) if private else {}
+        shows.print_json({"trials": [trial.plain() for trial in trials], **more})
     current().show(_table(trials))
     if given["units"] or len(shapes) > 1:
         current().show("", _units(trials), "", Text(UNITS, style="dim"))
+    if private:
+        current().show(*private_trials.shown(trials, made))
+    for one in made:
+        if one.error:
+            current().note(f"{one.release}, epsilon {one.epsilon:g}: {in_words_of_the_command_line(one.error)}")
     for name, k, error in dict.fromkeys((_name_of(trial), trial.k, trial.error) for trial in trials if trial.error):
         current().note(f"{name}, k = {k}: {in_words_of_the_command_line(error)}")
     if all(trial.error for trial in trials):
@@ -154,7 +166,8 @@ def _trials(
     plan: Any,
     grid: tuple[list[str], list[int], list[str]],
     asked: tuple[str, str] | None,
-) -> list[Trial]:
+    private: list[Any],
+) -> tuple[list[Trial], list[PrivateTrial]]:
     names, ks, forms = grid
     from shoal.release.job import read_input
 
@@ -163,25 +176,35 @@ def _trials(
         from shoal.progress import silent, throttled
         from shoal.release.comparison import compare_methods
 
-        measure = None
+        measure: Measure | None = None
         if asked is not None:
             from shoal.release.tuning.mapping import figures_of_groups
             from shoal.release.tuning.yardsticks import find
 
             figures = [one for one in map(find, asked) if one.source != "release"]
             measure = partial(figures_of_groups, original=source, wanted=figures)
+        how_read: Any = {"text": source.text, "decimal": source.decimal}
+        if private:
+            from shoal.release.private.comparison import Questions, compare_private, without_privacy
+
+            plan, questions = without_privacy(plan), Questions.about(source.table, private[0], **how_read)
+            measure = questions.of_groups
         trying = bar("trying")
         progress = silent if trying is None else throttled(trying)
         with stoppable(shell), shows.compiling_noted(shell):
             trials = compare_methods(
                 *(source.table, plan, names, ks),
                 forms=forms,
-                text=source.text,
-                decimal=source.decimal,
                 progress=progress,
                 measure=measure,
+                **how_read,
             )
-            return list(trials)
+            tried = list(trials)
+            if not private:
+                return tried, []
+            releasing = bar("private")
+            report = silent if releasing is None else throttled(releasing)
+            return tried, list(compare_private(source.table, private, questions, progress=report, **how_read))
 
 
 def _table(trials: list[Trial]) -> Table:

@@ -38,7 +38,7 @@ def compare_finished(given: Given) -> None:
 
     plan, files = plan_of(given)
     where, names, plot = given["source"], given["releases"], given["plot"]
-    for option in ("method", "release"):
+    for option in ("method", "release", "dp", "epsilon", "delta", "domain"):
         if given[option]:
             raise OptionError(f"The option --{option} must be given to compare methods. Got it with finished releases.")
     wanted = list(dict.fromkeys(given["k"] or []))

@@ -126,6 +126,11 @@ def compare_methods(
         For each k, form and method; strongly-safe and full-domain releases have no method. Those that fail contain the
         reason.
     """
+    if plan.dp is not None:
+        raise OptionError(
+            "The plan of compare_methods must have no dp. Got one.",
+            hint="shoal.release.private.comparison.compare_private compares private releases.",
+        )
     wanted = [known_form(form) for form in dict.fromkeys(forms or [plan.release])]
     steps = len(ks) * sum(1 if form in BY_CELLS else len(methods) for form in wanted)
     done = 0
