@@ -181,6 +181,7 @@ def _show_schema(shell: Shell, source: Source, prepared: Prepared) -> None:
 def _show_plan(shell: Shell, prepared: Prepared, job: Job, *, json: bool) -> None:
     """Show the plan of a dry run, and write the job file."""
     from shoal.release.files import write_job_file
+    from shoal.release.pipeline import rehearsed
 
     coordinates = prepared.embedded()
     methods = prepared.methods(coordinates)
@@ -202,28 +203,4 @@ def _show_plan(shell: Shell, prepared: Prepared, job: Job, *, json: bool) -> Non
         rows.append(("job file", str(job.job_file)))
     shell.show("", shows.pairs(rows), "", Text("Dry run: no release was made.", style="yellow"))
     if json:
-        shows.print_json(
-            {
-                "dry_run": True,
-                "plan": plan.job(),
-                "rows": {
-                    "in": prepared.rows_in,
-                    "dropped": prepared.rows_dropped,
-                    "removed": prepared.rows_removed,
-                    "published": n,
-                },
-                "columns": [{"name": c.name, "role": c.role, "role_inferred": c.inferred} for c in prepared.columns],
-                "attributes": [
-                    {
-                        "columns": list(a.columns),
-                        "type": a.kind,
-                        "type_inferred": a.inferred,
-                        "published": a.published,
-                        "missing": prepared.missing[a.name],
-                    }
-                    for a in prepared.attributes
-                ],
-                "methods": [{"attributes": list(names), "method": name, "why": why} for names, name, why in methods],
-                "warnings": list(prepared.warnings),
-            }
-        )
+        shows.print_json({"dry_run": True, "plan": plan.job(), **rehearsed(prepared, methods)})

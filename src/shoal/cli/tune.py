@@ -118,7 +118,7 @@ def tune(given: Given) -> None:
         from shoal.release.files import write_job_file
 
         write_job_file(replace(job, plan=found.plan))
-    shell.show("", _answer(found, where, given["output"], time.perf_counter() - start))
+    shell.show("", _answer(found, found.plan, where, given["output"], time.perf_counter() - start))
 
 
 def figures() -> Table:
@@ -195,22 +195,19 @@ def _table(trials: Sequence[Trial], wanted: Sequence[str]) -> Table:
     return table
 
 
-def _answer(found: Tuning, where: str, job: str | None, seconds: float) -> Table:
+def _answer(found: Tuning, plan: Plan, where: str, job: str | None, seconds: float) -> Table:
     from shoal.release.tuning.search import in_words
     from shoal.release.tuning.yardsticks import YARDSTICKS
 
-    assert found.plan is not None
     wanted = {want.split()[0]: want for want in found.want}
-    rows: list[tuple[str, Any]] = [
-        ("plan", Text(f"k = {found.plan.k}, {in_words(found.plan, demands=True)}", style="bold green"))
-    ]
+    rows: list[tuple[str, Any]] = [("plan", Text(f"k = {plan.k}, {in_words(plan, demands=True)}", style="bold green"))]
     for name, value in found.figures.items():
         why = f"wanted: {wanted[name]}" if name in wanted else "the lowest of those that have it"
         rows.append((name, f"{YARDSTICKS[name].shown(value)} ({why})"))
     rows.append(("tried", f"{len(found.evidence)} plans in {seconds:.1f} s"))
     if job is not None:
         rows.append(("job file", Text(shown(job), style="bold")))
-    rows.append(("to do it", Text(shown(_again(found.plan, where, job)), style="cyan")))
+    rows.append(("to do it", Text(shown(_again(plan, where, job)), style="cyan")))
     return shows.pairs(rows)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
@@ -35,7 +36,7 @@ KEYS = {
 
 
 @dataclass(frozen=True, eq=False)
-class AttributeDomain:
+class AttributeDomain(ABC):
     """The values that a column can have, numbered from 0 to `size` - 1.
 
     Attributes
@@ -85,12 +86,13 @@ class AttributeDomain:
         codes[values.missing] = self.missing or 0
         return codes
 
+    @abstractmethod
     def _positions(self, values: Any) -> Array:
-        raise NotImplementedError
+        """Return int64[n]: the positions of values on the grid."""
 
+    @abstractmethod
     def decode(self, positions: Array) -> Any:
         """Return a pyarrow array of the values at these positions, rounded to whole ones."""
-        raise NotImplementedError
 
     def holds(self, column: Any, *, text: bool = False, decimal: str = ".") -> bool:
         """Return whether a column has values of this domain only: a release must."""

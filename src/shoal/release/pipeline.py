@@ -6,6 +6,7 @@ The Python function and the command line both run these steps. Their hooks show 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Unpack, cast
 
@@ -118,6 +119,32 @@ def rehearse(job: Job, hooks: Hooks) -> Prepared:
     prepared = _prepared(job, hooks)[1]
     refuse_early(prepared)
     return prepared
+
+
+def rehearsed(prepared: Prepared, methods: Sequence[tuple[Sequence[str], str, str]]) -> dict[str, Any]:
+    """Return what a rehearsal found, and the methods of `prepared.methods`, as plain values."""
+    return {
+        "rows": {
+            "in": prepared.rows_in,
+            "dropped": prepared.rows_dropped,
+            "removed": prepared.rows_removed,
+            "published": prepared.table.num_rows,
+        },
+        "columns": [{"name": one.name, "role": one.role, "role_inferred": one.inferred} for one in prepared.columns],
+        "attributes": [
+            {
+                "columns": list(one.columns),
+                "type": one.kind,
+                "type_inferred": one.inferred,
+                "published": one.published,
+                "missing": prepared.missing[one.name],
+                "note": one.note,
+            }
+            for one in prepared.attributes
+        ],
+        "methods": [{"attributes": list(names), "method": name, "why": why} for names, name, why in methods],
+        "warnings": list(prepared.warnings),
+    }
 
 
 def run(job: Job, hooks: Hooks) -> Release:

@@ -60,7 +60,7 @@ function Body() {
     return html`<${Message} title="This page is locked">
       <p>Open the link that <code>shoal serve</code> printed in the terminal. It holds a key that works once; a new link is printed each time the server starts.</p><//>`;
   }
-  if (phase === "left") return html`<${Message} title="Everything was wiped"><p>Tables, results and this session are gone from the machine’s working folder. You may close this page.</p><//>`;
+  if (phase === "left") return html`<${Message} title="Everything was wiped"><p>Tables, results and all you did here are gone from the machine’s working folder. You may close this page.</p><//>`;
   if (phase === "ended") {
     return html`<${Message} title="The server has stopped"><p>Tables and results of this sitting are wiped when it stops. Start it again with <code>shoal serve</code>.</p><${ErrorNotice} error=${error} /><//>`;
   }

@@ -168,31 +168,6 @@ def check(
     line.say(phase="reading")
     job = Job(seeded(Plan.of(**plan)), named(where, label), reading=dict(reading))
     prepared = pipeline.rehearse(job, Spoken(line))
-    methods = prepared.methods(prepared.embedded())
-    n = prepared.table.num_rows
-    _keep(
-        {
-            "rows": {
-                "in": prepared.rows_in,
-                "dropped": prepared.rows_dropped,
-                "removed": prepared.rows_removed,
-                "published": n,
-            },
-            "columns": [{"name": c.name, "role": c.role, "role_inferred": c.inferred} for c in prepared.columns],
-            "attributes": [
-                {
-                    "columns": list(a.columns),
-                    "type": a.kind,
-                    "type_inferred": a.inferred,
-                    "published": a.published,
-                    "missing": prepared.missing[a.name],
-                    "note": a.note,
-                }
-                for a in prepared.attributes
-            ],
-            "methods": [{"attributes": list(names), "method": name, "why": why} for names, name, why in methods],
-            "warnings": list(prepared.warnings),
-            "most_groups": n // prepared.plan.k,
-        }
-    )
+    found = pipeline.rehearsed(prepared, prepared.methods(prepared.embedded()))
+    _keep({**found, "most_groups": prepared.table.num_rows // prepared.plan.k})
     return {}
