@@ -179,7 +179,7 @@ def checking(*, quick: bool) -> Table:
         f"{n:,} rows in {n // 10:,} groups, a sensitive attribute of {values} values, from labels and codes on: the "
         "values of groups are counted once, then every model measures all groups. k-map and delta-presence look at a "
         "population instead and are not part of this.",
-        ["SensitiveModel", "how far values are", "seconds"],
+        ["Model", "how far values are", "seconds"],
     )
     attribute = Sensitive("value", codes, values, None)
     seconds, spectrum = clock(lambda: spectrum_of(labels, attribute), repeats=3)
