@@ -52,12 +52,12 @@ def one(turn):
     reader, writer = os.pipe()
     process = os.fork()
     if process == 0:
-        # Most wait, so that they are killed in the middle of the work on a busy machine too.
-        child(writer, random.Random(turn).uniform(0.0, 0.95), force, waits=turn % 3 != 2)
+        # Most wait, so that they are killed in the middle of the work on a busy machine too; all of those that replace
+        # an old file do, as there is an instant between the two names of the new one.
+        child(writer, random.Random(turn).uniform(0.0, 0.95), force, waits=force or turn % 3 != 2)
     os.close(writer)
     os.read(reader, 1)
     if not force:
-        # With an old file to replace there is an instant between the two names of the new one; without, none.
         time.sleep(random.Random(turn).uniform(0.0, 0.02))
     os.kill(process, signal.SIGKILL)
     os.close(reader)
