@@ -26,6 +26,7 @@ from naive import (
     total_cost,
     without,
 )
+from shoal.partitioning.cut_trees import grown, rotation_of, shares_of
 
 # --- steps shared by the methods ----------------------------------------------------------------------------
 
@@ -274,6 +275,56 @@ def mona_2d(X, k, rho=0.5, weight=1.0):
     return mona(X, k, rho, "v2d", weight)
 
 
+# --- ONA* in blocks, and in shifted ones; the trees that cut them have tests of their own ---------------------
+
+
+def near_others(M, origins, m=6):
+    """Positions of the means one of whose m nearest others is of another origin."""
+    near = []
+    for i in range(len(M)):
+        order = sorted((j for j in range(len(M)) if j != i), key=lambda j: sqdist1(M[i], M[j]))
+        if any(origins[j] != origins[i] for j in order[:m]):
+            near.append(i)
+    return near
+
+
+def formed_anew(X, k, groups, origins):
+    """Groups near to those of other blocks are replaced by ONA* of their records, if that costs less."""
+    near = near_others([mean(X[g]) for g in groups], [origins[min(g)] for g in groups])
+    rows = np.sort(np.concatenate([groups[i] for i in near])) if near else []
+    if len(near) < 2:
+        return groups
+    again = [rows[g] for g in ona_star_groups(X[rows], k)]
+    if total_cost(X, again) >= (1 - 1e-9) * total_cost(X, [groups[i] for i in near]):
+        return groups
+    return [g for i, g in enumerate(groups) if i not in near] + again
+
+
+def ona_blocks(X, k, block=50_000, rounds=3):
+    """ONA* in each block, then rounds of ONA* in blocks of whole groups that are cut elsewhere."""
+    n, block = len(X), max(block, 2 * k)
+    if n <= 1.5 * block:
+        return ona_star(X, k)
+    origins = grown(X, np.ones(n), n, block, least=k).route(X)
+    parts = [np.flatnonzero(origins == leaf) for leaf in np.unique(origins)]
+    groups = [rows[g] for rows in parts for g in ona_star_groups(X[rows], k)]
+    for turn in range(1, rounds + 1):
+        labels = numbered(groups, n)
+        groups = groups_of(labels)
+        M = np.array([mean(X[g]) for g in groups])
+        M = M @ rotation_of(X.shape[1], turn) if X.shape[1] > 1 else M
+        blocks = grown(M, np.array([float(len(g)) for g in groups]), n, block, shares_of(turn)).route(M)
+        moved = []
+        for leaf in np.unique(blocks):
+            own = [groups[i] for i in np.flatnonzero(blocks == leaf)]
+            own = formed_anew(X, k, own, origins) if turn == 1 else own
+            rows = np.sort(np.concatenate(own))
+            labels = numbered([np.searchsorted(rows, g) for g in own], len(rows))
+            moved += [rows[g] for g in groups_of(ona_rounds(X[rows], k, labels))]
+        groups = moved
+    return numbered(groups, n)
+
+
 # --- random starts ------------------------------------------------------------------------------------------
 
 
@@ -370,6 +421,7 @@ ORACLES = {
     "ona*-gamma": ona_star_gamma,
     "mona": mona,
     "mona-2d": mona_2d,
+    "ona-blocks": ona_blocks,
 }
 RANDOM_ORACLES = {"ona": ona, "lmas": lmas}
 REFINEMENTS = {"tfrp2": tfrp2, "decompose-shrink": decompose_shrink, "ona-rounds": ona_rounds}

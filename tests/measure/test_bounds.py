@@ -64,6 +64,17 @@ def test_never_above_the_optimum(kind, k):
                     assert covering.solve(centred, k, time_limit=0.2).bound <= best * total * (1 + 1e-9) + 1e-15
 
 
+@pytest.mark.parametrize("k", [3, 4, 5])
+@pytest.mark.parametrize("kind", KINDS)
+def test_regions_are_never_above_the_optimum(kind, k):
+    """Also with two groups only, a constant column, and an outlier so far away that it is all there is to see."""
+    for n in (2 * k, 11):
+        X = np.column_stack([points(kind, n, 2, k), np.full(n, 7.0)])
+        assert 0 <= lower_bound(X, k, "regions") <= optimum(X, k) * (1 + 1e-9) + 1e-15
+        X[0, 0] += 1e12 * np.abs(X).max()
+        assert 0 <= lower_bound(X, k, "regions") <= optimum(X, k) * (1 + 1e-9) + 1e-15
+
+
 @pytest.mark.parametrize("k", [2, 3, 5])
 @pytest.mark.parametrize("kind", KINDS)
 def test_centres_are_never_above_the_optimum(kind, k):
@@ -110,7 +121,7 @@ def test_one_coordinate_has_its_optimum():
     assert lower_bound(x, 4, "lp") <= best
 
 
-@pytest.mark.parametrize("effort", ["quick", "lp", "centres"])
+@pytest.mark.parametrize("effort", ["quick", "lp", "regions", "centres"])
 def test_edges(effort):
     X = points("normal", 9, 2, 0)
     assert lower_bound(X, 5, effort) == 1.0
@@ -137,7 +148,7 @@ def test_labels_and_progress():
 
 def test_what_is_refused():
     X = points("normal", 61, 2, 1)
-    with pytest.raises(OptionError, match=r"'quick', 'lp' or 'centres'\. Got 'slow'"):
+    with pytest.raises(OptionError, match=r"'quick', 'lp', 'regions' or 'centres'\. Got 'slow'"):
         lower_bound(X, 3, "slow")
     with pytest.raises(OptionError, match="positive number of seconds"):
         lower_bound(X, 3, "lp", time_limit=0)

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
@@ -90,6 +90,7 @@ def test_a_refinement_is_never_worse_than_what_it_is_given(case, steps, seed):
     assert no_worse(X, labels, before)
 
 
+@settings(max_examples=settings.default.max_examples // 3)
 @given(case=cases(most_records=150, largest_k=12), seed=st.integers(0, 2**32 - 1))
 def test_the_same_in_regions(case, seed):
     _, X, k = case

@@ -92,11 +92,12 @@ def test_answers_are_waited_for_once(missing, monkeypatch):
 
     done = []
     monkeypatch.setattr(compiling, "Worker", Obedient)
-    monkeypatch.setitem(compiling.TASKS, "rule-cuts", lambda: done.append("rule-cuts"))
+    for task in ("rule-cuts", "rule-remake"):
+        monkeypatch.setitem(compiling.TASKS, task, lambda task=task: done.append(task))
     with compiling.beside(rule_search.search, RULE_SEARCH) as wait:
         wait()
         wait()
-    assert done == ["rule-cuts"]
+    assert done == ["rule-cuts", "rule-remake"]
 
 
 def test_a_process_that_dies_is_not_waited_for(missing, monkeypatch):
@@ -177,12 +178,13 @@ def test_the_whole_is_compiled_when_its_parts_are_there(events):
         wait()
     assert events == [
         ("start",),
-        ("give", "rule-moves", "rule-kicks"),
+        ("give", "rule-moves", "rule-exchange"),
         ("here", "rule-cuts"),
-        ("answer",),
-        ("answer",),
-        ("give", "rule-search"),
+        ("here", "rule-remake"),
+        ("give", "rule-search"),  # not before the parts of this process are there; nor is the other one waited for
         ("here", "rule-growth"),
+        ("answer",),
+        ("answer",),
         ("answer",),
         ("end",),
     ]

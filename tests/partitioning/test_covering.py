@@ -121,15 +121,6 @@ def test_separation_sees_odd_rings():
     assert separate(groups, np.ones(9), 10, 5, 9) == []
 
 
-def test_windows_give_a_valid_bound_no_worse_than_the_neighbours(monkeypatch):
-    X = points("normal", 300, 2, 5)
-    best = covering.solve(X, 2, time_limit=PATIENCE)
-    monkeypatch.setattr(bounds, "WINDOW", 90)
-    found = bounds.windows_bound(X, 2, PATIENCE)
-    assert bounds.neighbour_bound(X, 2) * 1.05 < found <= best.error
-    assert bounds.windows_bound(X, 2, 1e-6) == bounds.neighbour_bound(X, 2)
-
-
 def test_census_pairs(benchmark_table):
     X = benchmark_table("census")
     found = covering.solve(X, 2, time_limit=PATIENCE)

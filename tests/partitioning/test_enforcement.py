@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clocks import PATIENCE, Clock
 from invariants import check_partition, same_groups
 from privacy.demand_strategies import SPECS, demanding_tables, error
 from shoal.errors import DataError, OptionError
@@ -252,6 +253,19 @@ def test_kicks_are_bounded_by_an_estimate_of_their_time(monkeypatch):
     assert kicks[64] < kicks[2]
 
 
+def test_fewer_kicks_are_made_under_models_that_refuse_most_swaps(monkeypatch):
+    X, labels, kicks = seeded(7).normal(size=(400, 2)), np.arange(400) // 20, []
+    monkeypatch.setattr(rule_search, "KICKING", 0.1)
+    monkeypatch.setattr(rule_search, "KICKING_PER_RECORD", 0.0)
+    for spec in ("distinct-diversity l=2", "beta-likeness beta=100"):  # hardly anything is refused
+        demands = [Demand(model(spec), Sensitive("disease", np.arange(400) % 4, 4))]
+        with monkeypatch.context() as patch:
+            runs = counted_runs(patch)
+            search(X, 20, labels, requirements_of(X, 20, demands).rules, rng=seeded())
+        kicks.append(sum(steps for _, steps, _ in runs))
+    assert 0 < kicks[1] <= kicks[0] / 10
+
+
 def test_nearest_records_are_looked_for_once(monkeypatch):
     rng, calls = seeded(8), []
     X = rng.normal(size=(60, 2))
@@ -365,6 +379,108 @@ def test_hopeless_starts_of_large_tables_are_not_searched(monkeypatch):
     found = enforce(X, 3, required, rng=seeded())
     assert all(one is starts["repair"] for one in searched)
     assert same_groups(found, starts["repair"])
+
+
+def waiting_room(n=60, seed=9):
+    """A table, requirements on it, and which ways were tried on how many records."""
+    X, tried = seeded(seed).normal(size=(n, 2)), []
+    demands = [Demand(model("distinct-diversity l=2"), Sensitive("disease", np.arange(n) % 3, 3))]
+    return X, requirements_of(X, 3, demands), tried
+
+
+def starts_of(tried, used=()):
+    """Stand in for `_start`: note what is tried; `used` says what each way does to the clock."""
+    made = enforcement._start
+
+    def start(name, X, *rest):
+        tried.append((name, len(X)))
+        dict(used).get(name, lambda: None)()
+        return made(name, X, *rest)
+
+    return start
+
+
+def test_the_repair_comes_first_if_there_is_little_time(monkeypatch):
+    X, required, tried = waiting_room()
+    clock = Clock(tick=0.0).give_to(monkeypatch, enforcement)
+
+    def wait():
+        clock.now += 4.0
+
+    monkeypatch.setattr(enforcement, "_start", starts_of(tried, {"repair": wait}))
+    monkeypatch.setattr(enforcement, "_search", lambda X, k, start, rules, **_: start)
+    found = enforce(X, 3, required, labels=np.arange(60) // 3, time_limit=10.0, rng=seeded())
+    assert tried == [("repair", 60)]  # two ways would need more than the share of starts
+    assert same_groups(found, repair(X, np.arange(60) // 3, 3, required))
+
+
+def test_cuts_follow_a_repair_that_had_too_little_time(monkeypatch):
+    X, required, tried = waiting_room()
+    clock = Clock(tick=0.0).give_to(monkeypatch, enforcement)
+
+    def wait():
+        clock.now += 6.0
+
+    monkeypatch.setattr(enforcement, "_start", starts_of(tried, {"repair": wait}))
+    monkeypatch.setattr(enforcement, "_search", lambda X, k, start, rules, **_: start)
+    enforce(X, 3, required, labels=np.arange(60) // 3, time_limit=10.0, rng=seeded())
+    assert [name for name, _ in tried] == ["repair", "mondrian"]
+
+
+def test_a_sample_tells_the_way_of_a_large_table(monkeypatch):
+    X, required, tried = waiting_room()
+    monkeypatch.setattr(enforcement, "FEW_RECORDS", 40)
+    monkeypatch.setattr(enforcement, "SAMPLE", 20)
+    monkeypatch.setattr(enforcement, "_start", starts_of(tried))
+    found = enforce(X, 3, required, rng=seeded())
+    assert [name for name, n in tried if n == 20] == ["mondrian", "repair", "growth"]
+    assert len([name for name, n in tried if n == 60]) == 1
+    np.testing.assert_array_equal(enforce(X, 3, required, rng=seeded(), n_jobs=2), found)
+    tried.clear()
+    enforce(X, 3, required, rng=seeded(), time_limit=PATIENCE, kicks=0)
+    whole = [name for name, n in tried if n == 60]
+    assert "repair" in whole[:2]
+
+
+@pytest.mark.parametrize(("seconds", "compared"), [(2, ["mondrian", "repair", "growth"]), (6, ["mondrian", "repair"])])
+def test_a_sample_compares_ways_however_little_time_there_is(monkeypatch, seconds, compared):
+    """Ten of a hundred seconds are for the sample, whatever each way takes of them."""
+    X, required, tried = waiting_room()
+    clock = Clock(tick=0.0).give_to(monkeypatch, enforcement)
+
+    def wait():
+        clock.now += seconds
+
+    monkeypatch.setattr(enforcement, "FEW_RECORDS", 40)
+    monkeypatch.setattr(enforcement, "SAMPLE", 20)
+    monkeypatch.setattr(enforcement, "_search", lambda X, k, start, rules, **_: start)
+    monkeypatch.setattr(enforcement, "_start", starts_of(tried, dict.fromkeys(["repair", "mondrian", "growth"], wait)))
+    enforce(X, 3, required, rng=seeded(), time_limit=100.0)
+    assert [name for name, n in tried if n == 20] == compared
+
+
+def test_what_a_sample_cannot_satisfy_is_tried_on_all_records(monkeypatch):
+    X, _, tried = waiting_room()
+    required = requirements_of(
+        X, 3, [Demand(model("distinct-diversity l=25"), Sensitive("disease", np.arange(60) % 30, 30))]
+    )
+    monkeypatch.setattr(enforcement, "FEW_RECORDS", 40)
+    monkeypatch.setattr(enforcement, "SAMPLE", 20)
+    monkeypatch.setattr(enforcement, "_start", starts_of(tried))
+    enforce(X, 3, required, rng=seeded())
+    assert [name for name, n in tried if n == 60] == ["repair", "mondrian", "growth"]
+
+
+def test_kicks_that_end_while_hot_are_forgotten(monkeypatch):
+    X, required, _ = waiting_room()
+    start = repair(X, np.arange(60) // 3, 3, required)
+    low = search(X, 3, start, required.rules, rng=seeded(), kicks=0)
+
+    def spoil(self, *_):
+        self.state.labels[:] = np.arange(60) // 30
+
+    monkeypatch.setattr(rule_search._Chain, "kick", spoil)
+    np.testing.assert_array_equal(search(X, 3, start, required.rules, rng=seeded(), kicks=5), low)
 
 
 def test_ways_are_refused_that_do_not_exist_or_do_not_suit():

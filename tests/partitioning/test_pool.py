@@ -8,8 +8,9 @@ from shoal.partitioning import pool
 
 @pytest.mark.parametrize("decimals", [0, 1, 12])
 @pytest.mark.parametrize("m", [0, 1, 4, 59])
-def test_small_tables_have_the_neighbours_of_an_index(monkeypatch, decimals, m):
-    X = np.round(np.random.default_rng(m).normal(size=(60, 3)), decimals)
+@pytest.mark.parametrize("n", [60, 64, 150])
+def test_small_tables_have_the_neighbours_of_an_index(monkeypatch, decimals, m, n):
+    X = np.round(np.random.default_rng(m).normal(size=(n, 3)), decimals)
     rows, squares = pool.nearest_others(X, m)
     monkeypatch.setattr(pool, "SMALL_TABLE", 0)
     indexed_rows, indexed_squares = pool.nearest_others(X, m)

@@ -87,7 +87,7 @@ def two_clouds(n, rng):
 
 
 def test_the_better_halves_of_two_partitions_are_combined():
-    for seed in range(10):
+    for seed in range(4):
         rng = np.random.default_rng(seed)
         X, half, k = two_clouds(24, rng), 12, 3
         good = [exact(X[:half], k), exact(X[half:], k)]

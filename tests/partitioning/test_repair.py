@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.spatial import cKDTree
 
 from invariants import check_partition, same_groups
 from privacy.demand_strategies import SPECS, demanding_tables, error
@@ -20,7 +21,7 @@ from shoal.privacy.demands import Demand, offending
 from shoal.privacy.diversity import DistinctDiversity
 from shoal.privacy.model import SensitiveModel
 from shoal.privacy.models import model
-from shoal.privacy.tally import GAP
+from shoal.privacy.tally import GAP, DemandTally
 from shoal.release.groups.rules import of_units, requirements_of
 from shoal.tables.sensitive import Sensitive
 
@@ -85,12 +86,38 @@ def plain_merges(X, labels, k, l, codes):  # noqa: E741
     return found
 
 
+@pytest.mark.parametrize("d", [1, 2, 4, 5, 7, 8, 13])
+@pytest.mark.parametrize("width", [9, 65])
+def test_few_groups_are_looked_at_as_the_tree_does(d, width):
+    rng = np.random.default_rng(d)
+    means = rng.normal(size=(80, d)) * 10.0 ** rng.integers(-3, 4, d)
+    queries = means[rng.choice(80, 30, replace=False)]
+    distances, nearest = merging._found_plainly(means, queries, width)
+    others, numbers = merging._tree(means).query(queries, k=width)
+    assert distances.tobytes() == others.tobytes()
+    np.testing.assert_array_equal(nearest, numbers)
+
+
+def test_ties_and_what_is_not_finite_are_left_to_the_tree(monkeypatch):
+    means = np.array([[0.0, 0.0], [3.0, 4.0], [4.0, 3.0], [9.0, 9.0]])
+    assert merging._found_plainly(means, means[:1], 2) is None  # which of the two comes second
+    assert merging._found_plainly(means, means[3:], 2) is None
+    assert merging._found_plainly(means[[0, 1, 3]], means[:1], 2)[1].tolist() == [[0, 1]]
+    assert merging._found_plainly(means * 1e200, means[:1], 4) is None
+    asked = []
+    monkeypatch.setattr(merging, "_tree", lambda means: asked.append(len(means)) or cKDTree(means))
+    merging._finder(means)(means[:1], 2)
+    merging._finder(means[[0, 1, 3]])(means[:1], 2)
+    assert asked == [4]
+
+
 def test_an_index_finds_the_same_groups_to_merge_with(monkeypatch):
     rng = np.random.default_rng(0)
     X, codes = rng.normal(size=(3000, 6)), rng.integers(0, 4, 3000)
     demand = Demand(DistinctDiversity(3), Sensitive("disease", codes, 4))
     found = repaired(X, np.arange(3000) // 3, 3, [demand], resplit=False)
     used = []
+    monkeypatch.setattr(merging, "FEW", 0)
     monkeypatch.setattr(merging, "MANY", 0)
     monkeypatch.setattr(merging, "Pool", lambda means: used.append(len(means)) or Pool(means))
     np.testing.assert_array_equal(repaired(X, np.arange(3000) // 3, 3, [demand], resplit=False), found)
@@ -107,6 +134,21 @@ def test_mergers_are_those_of_plain_loops(seed, k, l):  # noqa: E741
     demand = Demand(DistinctDiversity(l), Sensitive("disease", codes, 4))
     found = repaired(X, labels, k, [demand], resplit=False)
     assert same_groups(found, plain_merges(X, labels, k, l, codes))
+
+
+def test_unions_are_judged_only_where_it_can_change_the_choice(monkeypatch):
+    rng, judged = np.random.default_rng(0), []
+    X, codes = rng.integers(0, 3, (300, 2)).astype(float), rng.integers(0, 4, 300)
+    asked = DemandTally.gaps
+    monkeypatch.setattr(
+        DemandTally, "gaps", lambda self, first, second: judged.append(len(first)) or asked(self, first, second)
+    )
+    alike = np.argsort(np.argsort(X @ [3, 1], kind="stable"), kind="stable") // 2
+    demand = Demand(DistinctDiversity(4), Sensitive("disease", codes, 4))
+    labels = repaired(X, alike, 2, [demand], resplit=False)
+    assert not offending(labels, [demand]).any()
+    # Nearly all of the 150 groups have the mean of another: all nine unions of each were judged before.
+    assert judged[0] < 150
 
 
 def plain_cuts(x, rows, k, good):

@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import os
 import pickle
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -73,7 +74,7 @@ class _Files:
         try:
             with self._path(key).open("rb") as file:
                 # The rest may not even be readable by another version.
-                return pickle.load(file) if pickle.load(file) == self.valid else None
+                return _Unpickler(file).load() if pickle.load(file) == self.valid else None
         except UNREADABLE:
             return None
 
@@ -97,6 +98,28 @@ class _Files:
         """Remove all files of the kernel."""
         for path in self.folder.glob(f"{self.name}.*{SUFFIX}"):
             path.unlink(missing_ok=True)
+
+
+class _Unpickler(pickle.Unpickler):
+    """Reads a compiled kernel without importing the modules of the compiler that its parts come from."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        if (module, name) == ("numba.core.environment", "_rebuild_env"):
+            return _environment
+        return super().find_class(module, name)
+
+
+def _environment(module: str, constants: Any, name: str) -> Any:
+    """Return what numba keeps for a function at run time; its globals are of use to code that is not compiled only."""
+    from numba.core.environment import Environment, _rebuild_env
+
+    if module in sys.modules or name in Environment._memo:
+        return _rebuild_env(module, constants, name)
+    kept = Environment({"__name__": module})
+    kept.consts[:] = constants
+    kept.env_name = name
+    Environment._memo[name] = kept
+    return kept
 
 
 class KernelCache(FunctionCache):

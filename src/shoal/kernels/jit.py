@@ -70,7 +70,8 @@ def lent(function: F) -> F:
     """Compile a kernel that only other kernels call, and that makes no arrays: all that it has are lent by its caller.
 
     Numba counts who uses an array. A call with a tuple of thirty arrays costs sixty counts, which took longer than the
-    search itself; whoever lends an array keeps it, so nothing need be counted.
+    search itself; whoever lends an array keeps it, so nothing need be counted. The option is a private one of Numba: a
+    version that has it no more counts again, with the same results.
     """
     return cast(F, Kernel(function, {**OPTIONS, "no_cpython_wrapper": True, "_nrt": False}, cached=True))
 
@@ -90,15 +91,28 @@ def _dispatcher(function: Callable[..., Any], options: dict[str, Any], *, cached
     from shoal.kernels.cache import cache_of
 
     _listen()
-    compiled = numba.njit(**options)(function)
+    compiled = numba.njit(**_known(options))(function)
     if cached:
         compiled._cache = cache_of(function)
     return compiled
 
 
+def _known(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options without private ones that this version of Numba does not have."""
+    from numba.core import cpu
+
+    known = getattr(cpu, "CPUTargetOptions", None)
+    return {name: value for name, value in options.items() if not name.startswith("_") or hasattr(known, name)}
+
+
 def collect_rarely() -> None:
     """Look for garbage less often in a process that mainly loads modules and compiles: almost all it makes stays."""
-    gc.set_threshold(100_000, 50, 100)
+    gc.set_threshold(500_000, 20, 100)
+
+
+def leave_the_rest() -> None:
+    """Look for no garbage among all that a process has loaded when it ends, which takes as long as a small search."""
+    gc.freeze()
 
 
 def compile_for(compiled: Any, *examples: Any) -> None:

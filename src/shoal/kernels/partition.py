@@ -142,7 +142,7 @@ def refresh(parts, group):  # type: ignore[no-untyped-def]
     parts.authors[at] = group
 
 
-@inner
+@inlined
 def cost(parts, group):  # type: ignore[no-untyped-def]
     """Squared error of a group."""
     if np.isnan(parts.costs[group]):

@@ -29,7 +29,7 @@ def still_useless(parts, group):  # type: ignore[no-untyped-def]
     return useless
 
 
-@inner
+@inlined
 def surely_useless(parts, group, rows):  # type: ignore[no-untyped-def]
     """Whether dissolving a group would raise the squared error by more than rounding could hide.
 
@@ -71,30 +71,24 @@ def surely_useless(parts, group, rows):  # type: ignore[no-untyped-def]
     return rise - saved - kept > room
 
 
-@inlined
-def dissolve(parts, group, k, split):  # type: ignore[no-untyped-def]
-    """Give the records of a group to the nearest means if that lowers the squared error.
+@inner
+def who_takes(parts, group, rows, distinct):  # type: ignore[no-untyped-def]
+    """Write the different nearest other groups of the records `rows` of a group to `distinct`, in ascending order.
 
-    What grew large is split, if asked.
+    Return how many there are, or 0 if giving them the records would not lower the squared error. The nearest groups
+    must be up to date.
     """
-    if parts.centres.state[PRESENT] < 2 or still_useless(parts, group):
-        return
-    rows = rows_of(parts, group)
-    m = rows.shape[0]
-    targets, distinct, count = np.empty(m, np.int64), np.empty(m, np.int64), 0
-    for p in range(m):
-        targets[p] = parts.targets[rows[p]]
     if surely_useless(parts, group, rows):
-        parts.checked[group] = parts.clock[0]
-        return
-    for p in range(m):  # the different ones in ascending order
+        return 0
+    targets, m, count = parts.targets, rows.shape[0], 0
+    for row in rows:
         at = count
-        while at > 0 and distinct[at - 1] > targets[p]:
+        while at > 0 and distinct[at - 1] > targets[row]:
             at -= 1
-        if at == 0 or distinct[at - 1] < targets[p]:
+        if at == 0 or distinct[at - 1] < targets[row]:
             for o in range(count, at, -1):
                 distinct[o] = distinct[o - 1]
-            distinct[at] = targets[p]
+            distinct[at] = targets[row]
             count += 1
     gains = np.empty(2 * count + 1)
     gains[0] = cost(parts, group)
@@ -104,16 +98,32 @@ def dissolve(parts, group, k, split):  # type: ignore[no-untyped-def]
         joined = np.empty(size + m, np.int64)
         for p in range(size):
             joined[p] = old[p]
-        for p in range(m):
-            if targets[p] == distinct[t]:
-                joined[size] = rows[p]
+        for row in rows:
+            if targets[row] == distinct[t]:
+                joined[size] = row
                 size += 1
         gains[1 + 2 * t] = cost(parts, distinct[t])
         gains[2 + 2 * t] = cost_of(parts.X, joined[:size])
-    if not exact_sum(gains, True) > exact_sum(gains, False):
+    return count if exact_sum(gains, True) > exact_sum(gains, False) else 0
+
+
+@inlined
+def dissolve(parts, group, k, split):  # type: ignore[no-untyped-def]
+    """Give the records of a group to the nearest means if that lowers the squared error.
+
+    What grew large is split, if asked.
+    """
+    if parts.centres.state[PRESENT] < 2 or still_useless(parts, group):
+        return
+    rows = rows_of(parts, group)
+    targets, distinct = np.empty(rows.shape[0], np.int64), np.empty(rows.shape[0], np.int64)
+    count = who_takes(parts, group, rows, distinct)
+    if count == 0:
         parts.checked[group] = parts.clock[0]
         return
-    for p in range(m):
+    for p in range(rows.shape[0]):  # a record that leaves its group takes note of that as another one nearby
+        targets[p] = parts.targets[rows[p]]
+    for p in range(rows.shape[0]):
         unlink(parts, rows[p])
         link(parts, rows[p], targets[p])
     parts.heads[group] = -1

@@ -376,7 +376,9 @@ def nearest_of(X, rows, query, m, skip, other, dist, ids):  # type: ignore[no-un
     size = np.int64(0)
     for i in rows:
         if i != skip and i != other:
-            size = offer(dist, ids, size, m, square_distance(X, i, query), i)
+            square = square_distance(X, i, query)
+            if size < m or square <= dist[0]:  # a call for each of them would take longer than the distance
+                size = offer(dist, ids, size, m, square, i)
     into_order(dist, ids, size)
 
 

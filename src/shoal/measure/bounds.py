@@ -12,7 +12,7 @@ from shoal.errors import DataError, OptionError
 from shoal.partitioning import door
 from shoal.progress import Progress, throttled
 
-EFFORTS = ("quick", "lp", "centres")
+EFFORTS = ("quick", "lp", "regions", "centres")
 # Time limit of the linear programme if none is given.
 LOWER_BOUND_SECONDS = 300.0
 # A share of the total up to this is rounding: the mean of equal records need not be exactly equal to them.
@@ -39,15 +39,17 @@ def lower_bound(
         Least number of records in a group, from 2 to n.
     effort : str
         ``"quick"``: from each record and its k - 1 nearest neighbours; near-linear time, 0.5 to 0.7 of the optimum.
-        ``"lp"``: set partitioning by column generation with exact pricing; often within 1 % of the optimum for
-        some thousands of records. ``"centres"``: a linear programme over discretised centres, for at most 60
+        ``"lp"``: from pairs and triangles, then set partitioning by column generation with exact pricing; often within
+        1 % of the optimum for some thousands of records, and region by region for more than 6,000. ``"regions"``:
+        region by region for any number. ``"centres"``: a linear programme over discretised centres, for at most 60
         records; known from the literature, and weaker.
     labels : array-like of shape (n,), optional
         A good partition, from which ``"lp"`` may start.
     time_limit : float or None
-        For ``"lp"``: about how many seconds it may take (None: 300). The bound is valid whenever it stops.
+        For ``"lp"`` and ``"regions"``: about how many seconds it may take (None: 300). The bound is valid whenever it
+        stops.
     n_jobs : int or None
-        Threads of ``"quick"`` (None: one; -1: all cores).
+        Threads of ``"quick"`` and ``"regions"`` (None: one; -1: all cores).
     progress : callable or None
         Called now and then with the fraction done, from 0 to 1.
 
@@ -73,7 +75,9 @@ def lower_bound(
     seconds = LOWER_BOUND_SECONDS if time_limit is None else door.seconds(time_limit, "lower_bound")
     report = throttled(door.reporter(progress, "lower_bound"))
     if effort not in EFFORTS:
-        raise OptionError(f"The 'effort' option of lower_bound must be 'quick', 'lp' or 'centres'. Got {effort!r}.")
+        raise OptionError(
+            f"The 'effort' option of lower_bound must be 'quick', 'lp', 'regions' or 'centres'. Got {effort!r}."
+        )
     known = None if labels is None else _checked(labels, len(X), k)
     report(0.0)
     if bool((X[0] == X).all()):
@@ -97,6 +101,8 @@ def _share(X: Array, k: int, effort: str, labels: Array | None, seconds: float, 
         bound = max(bounds.centres_bound(X, k), bounds.neighbour_bound(X, k, n_jobs))
     elif X.shape[1] == 1:
         bound = total_cost(X, univariate(X, k)) * (1 - bounds.SAFE)
+    elif effort == "regions":
+        bound = bounds.regions_bound(X, k, seconds, report, n_jobs)
     else:
         # If stopped early, the bound may be below that of the neighbours by the margin for rounding.
         bound = max(bounds.covering_bound(X, k, labels, seconds, report), bounds.neighbour_bound(X, k, n_jobs))

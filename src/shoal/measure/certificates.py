@@ -38,19 +38,19 @@ def certificate(
     ----------
     X : float64[n, d]
     k : int
-    effort : "quick" or "lp"
+    effort : "quick", "lp" or "regions"
     labels : int64[n]
         The partition that the bound goes with; its groups have at least k records.
     time_limit : float or None
-        About how many seconds it may take (None: 10, and 60 for ``"lp"``).
+        About how many seconds it may take (None: 10, and 60 unless it is ``"quick"``).
     n_jobs : int or None
     progress : callable or None
     """
-    seconds = time_limit if time_limit is not None else LP_SECONDS if effort == "lp" else CERTIFICATE_SECONDS
+    seconds = time_limit if time_limit is not None else CERTIFICATE_SECONDS if effort == "quick" else LP_SECONDS
     n, d = X.shape
     if not affordable(n, d, max(seconds, CERTIFICATE_SECONDS)):
         log.info("no lower bound: %d records in %d coordinates are too many for %g s", n, d, seconds)
         return None
     known = labels if effort == "lp" else None
-    limit = seconds if effort == "lp" else None
+    limit = None if effort == "quick" else seconds
     return lower_bound(X, k, effort, labels=known, time_limit=limit, n_jobs=n_jobs, progress=progress)

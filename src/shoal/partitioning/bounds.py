@@ -1,101 +1,53 @@
 """Lower bounds on the squared error of all partitions into groups of at least k records.
 
-The better ones are in :mod:`shoal.partitioning.covering`; here are a quick one, one for many records that puts
-windows of the other together, and the linear programme of Thaeter (2021), dissertation, 9.3.
+The better ones are in :mod:`shoal.partitioning.pair_prices` (any k and any number of records), in
+:mod:`shoal.partitioning.covering`, and in :mod:`shoal.partitioning.regions` for many records; here
+are the choice between them, and the linear programme of Thaeter (2021), dissertation, 9.3.
 """
 
 from __future__ import annotations
 
 import heapq
-import logging
 import time
-from math import fsum
 
 import numpy as np
 
 from shoal.arrays import Array
 from shoal.errors import TooLargeError
-from shoal.partitioning.cover_prices import Effort, Pricing
-from shoal.partitioning.covering import MOST_RECORDS, TOLERANCE, record_prices, solve
+from shoal.partitioning.covering import MOST_RECORDS, solve
 from shoal.partitioning.exact import exact, most_records
 from shoal.partitioning.neighbour_bound import SAFE, neighbour_bound, neighbour_prices
+from shoal.partitioning.pair_prices import pair_prices
 from shoal.partitioning.pool import cost_of, total_cost
-from shoal.progress import Progress, silent
+from shoal.partitioning.regions import regions_bound
+from shoal.progress import Progress, part, silent
 
-__all__ = ["SAFE", "centres_bound", "covering_bound", "neighbour_bound", "neighbour_prices", "windows_bound"]
+__all__ = ["SAFE", "centres_bound", "covering_bound", "neighbour_bound", "neighbour_prices", "regions_bound"]
 
-log = logging.getLogger("shoal")
-
-# Records in a window of `windows_bound`, at most.
-WINDOW = 1200
-# Seconds for a weight of one pair of records and coordinate.
-WEIGHT_SECONDS = 1e-9
 # Records that `centres_bound` takes, and cells that it divides space into.
 MOST_FOR_CENTRES = 60
 CELLS = 200
+# The share of the time for prices from pairs, for groups of FEW records and for larger ones, which are hard to list.
+FEW, FIRST_SHARE, FIRST_SHARE_OF_MANY = 5, 0.3, 0.7
+# Up to so many records, groups of up to FEW are listed at once.
+SOON_SOLVED = 500
 
 
 def covering_bound(
     X: Array, k: int, labels: Array | None = None, time_limit: float = 300.0, report: Progress = silent
 ) -> float:
-    """Return the optimum of few records, else the bound of set partitioning, in windows if they are many."""
+    """Return the optimum of few records, else the bound of set partitioning, region by region if they are many."""
     if len(X) <= most_records(k):
         return total_cost(X, exact(X, k, report=report)) * (1 - SAFE)
-    if len(X) <= MOST_RECORDS:
+    if len(X) > MOST_RECORDS:
+        return regions_bound(X, k, time_limit, report)
+    if k == 2 or (k <= FEW and len(X) <= SOON_SOLVED):
         return solve(X, k, labels, time_limit, report).bound
-    return windows_bound(X, k, time_limit, report)
-
-
-def windows_bound(X: Array, k: int, time_limit: float = 300.0, report: Progress = silent) -> float:
-    """Return a bound for many records: prices from windows of neighbours, lowered until they hold for all.
-
-    Space is halved until no part has more than `WINDOW` records; each gets the prices of its own linear programme,
-    as far as the time suffices, the others those of the neighbour bound. Groups across windows may then be cheaper
-    than their records: they are listed, and prices lowered. If there are too many, prices nearer to those of the
-    neighbour bound are taken. The result is never below the neighbour bound.
-    """
-    start, n = time.monotonic(), len(X)
-    prices = neighbour_prices(X, k)
-    best = fsum(prices)
-    listing = 2 * WEIGHT_SECONDS * float(n) * n * (X.shape[1] + 4) * k
-    if 3 * listing > time_limit or best == 0:
-        log.info("lower bound: %d records are too many for linear programmes in the time; neighbour bound", n)
-        return best
-    first = start + 0.5 * (time_limit - listing)
-    raised = prices.copy()
-    parts = _windows(X, WINDOW)
-    for done, rows in enumerate(parts):
-        now = time.monotonic()
-        if now < first:
-            until = now + (first - now) / (len(parts) - done)
-            raised[rows] = np.maximum(record_prices(np.ascontiguousarray(X[rows]), k, until), prices[rows])
-        report(0.5 * (done + 1) / len(parts))
-    scale = n / best
-    pricing = Pricing(np.ascontiguousarray(X * np.sqrt(scale)), k)
-    step, end = 1.0, start + time_limit
-    while time.monotonic() + listing < end:
-        point = scale * (prices + step * (raised - prices))
-        found = pricing.bound(point, Effort(end, 2_000_000_000, 2_000_000))
-        if found is not None:
-            best = max(best, found / scale * (1 - TOLERANCE))
-            break
-        step /= 2
-    report(1.0)
-    return best
-
-
-def _windows(X: Array, most: int) -> list[Array]:
-    """Return rows in parts of at most `most` records, by cuts at the median of the widest coordinate."""
-    todo, done = [np.arange(len(X))], []
-    while todo:
-        rows = todo.pop()
-        if len(rows) <= most:
-            done.append(rows)
-            continue
-        column = int(np.argmax(np.ptp(X[rows], axis=0)))
-        order = rows[np.argsort(X[rows, column], kind="stable")]
-        todo += [order[: len(rows) // 2], order[len(rows) // 2 :]]
-    return done
+    begun = time.monotonic()
+    share = FIRST_SHARE if k <= FEW else FIRST_SHARE_OF_MANY
+    prices = pair_prices(X, k, None, begun + share * time_limit, part(report, 0.0, share))
+    left = max(0.0, begun + time_limit - time.monotonic())
+    return solve(X, k, labels, left, part(report, share, 1.0), prices).bound
 
 
 def centres_bound(X: Array, k: int, cells: int = CELLS) -> float:
@@ -144,19 +96,24 @@ def centres_bound(X: Array, k: int, cells: int = CELLS) -> float:
 
 
 def _boxes(X: Array, cells: int) -> tuple[Array, Array]:
-    """Halve the bounding box of X where it is longest: middles float64[c, d] and half diagonals float64[c]."""
-    first = (X.min(axis=0), X.max(axis=0))
-    heap = [(-float(np.linalg.norm(first[1] - first[0])), 0, first)]
+    """Halve the bounding box of X where it is longest: middles float64[c, d] and half diagonals float64[c].
+
+    Sides are counted in halvings of the first box, so that equal boxes have equal diagonals, wherever they lie.
+    """
+    corner, lengths = X.min(axis=0), np.ptp(X, axis=0)
+    heap = [(-float(np.linalg.norm(lengths)), 0, corner, np.zeros(X.shape[1], np.int64))]
     for number in range(1, cells):
-        _, _, (low, high) = heapq.heappop(heap)
-        column = int(np.argmax(high - low))
-        middle = (low[column] + high[column]) / 2
-        for at, side in enumerate((high.copy(), low.copy())):
-            side[column] = middle
-            half = (low, side) if at == 0 else (side, high)
-            heapq.heappush(heap, (-float(np.linalg.norm(half[1] - half[0])), 2 * number + at, half))
-    lows, highs = (np.array([entry[2][side] for entry in heap]) for side in (0, 1))
-    return (lows + highs) / 2, np.linalg.norm(highs - lows, axis=1) / 2
+        _, _, low, halvings = heapq.heappop(heap)
+        sides = np.ldexp(lengths, -halvings)
+        column = int(np.argmax(sides))
+        halvings, middle = halvings.copy(), low.copy()
+        halvings[column] += 1
+        middle[column] += sides[column] / 2
+        diagonal = float(np.linalg.norm(np.ldexp(lengths, -halvings)))
+        for at, corner in enumerate((low, middle)):
+            heapq.heappush(heap, (-diagonal, 2 * number + at, corner, halvings))
+    every = np.ldexp(lengths, -np.array([entry[3] for entry in heap]))
+    return np.array([entry[2] for entry in heap]) + every / 2, np.linalg.norm(every, axis=1) / 2
 
 
 def _assignment_duals(costs: Array, k: int, most: int) -> Array:

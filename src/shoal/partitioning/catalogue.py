@@ -19,6 +19,7 @@ SORIA = "Soria-Comas, Domingo-Ferrer, Sánchez, Martínez (2014), VLDB Journal 2
 LEFEVRE = "LeFevre, DeWitt, Ramakrishnan (2006), ICDE"
 SEBE = "Domingo-Ferrer, Sebé, Solanas (2008), Computers and Mathematics with Applications 55"
 OWN = "own work; see the page on how the search works"
+OWN_BLOCKS = "the cuts and rounds are our own; see the page on tables larger than memory"
 
 NEAR_LINEAR = "near-linear time where the index prunes, O(n^2 d{}) at worst; O(n d) memory"
 
@@ -377,6 +378,24 @@ METHODS: tuple[Method, ...] = (
         (_RHO,),
         parallel=True,
         reading=_HALVES,
+    ),
+    Method(
+        "ona-blocks",
+        "ONA* in blocks of near records, refined in blocks that are cut elsewhere: large tables on several threads",
+        f"{THAETER}, algorithms 15 to 17, for each block; {OWN_BLOCKS}",
+        "O(n) blocks of bounded time, on all threads, with O(n d log n) for the cuts; O(n d) memory",
+        "blocks:ona_blocks",
+        (
+            MethodOption(
+                "block",
+                50_000,
+                "about how many records a block has; a table of one and a half blocks is not cut",
+                least=1,
+                whole=True,
+            ),
+            MethodOption("rounds", 3, "rounds in shifted blocks", least=0, most=30, whole=True),
+        ),
+        parallel=True,
     ),
     Method(
         "pcl",

@@ -85,9 +85,13 @@ def _compile_rule_cuts() -> None:
     compile_for(_rule_moves.takers, s, rules, 0, 1, w)
 
 
-def _compile_rule_kicks() -> None:
+def _compile_rule_exchange() -> None:
     s, rules, w = _example()
     compile_for(_rule_search._exchange, s, rules, s.labels[0], w, 1)
+
+
+def _compile_rule_remake() -> None:
+    s, _, w = _example()
     compile_for(_rule_search._remake, s, s.labels[0], w, 1)
     compile_for(_moves.share_out, s, s.labels[0], w.found, w.takers)
     compile_for(_state.undo, s)
@@ -109,7 +113,8 @@ TASKS: dict[str, Callable[[], None]] = {
     "search": _compile_search,
     "rule-moves": _compile_rule_moves,
     "rule-cuts": _compile_rule_cuts,
-    "rule-kicks": _compile_rule_kicks,
+    "rule-exchange": _compile_rule_exchange,
+    "rule-remake": _compile_rule_remake,
     "rule-search": _compile_rule_search,
     "rule-growth": _compile_rule_growth,
 }
@@ -168,9 +173,10 @@ class Round(NamedTuple):
     ours: tuple[str, ...] = ()
 
 
-# Parts of the search, and of the one under rules, which is put together when they are there.
+# Parts of the search, and of the one under rules, which is put together when they are there. Both processes take about
+# as long for theirs; what shares smaller kernels is compiled by the same one.
 SEARCH = (Round(("kicks",), ("moves",)),)
-RULE_SEARCH = (Round(("rule-moves", "rule-kicks"), ("rule-cuts",)), Round(("rule-search",)))
+RULE_SEARCH = (Round(("rule-moves", "rule-exchange"), ("rule-cuts", "rule-remake")), Round(("rule-search",)))
 
 # Workers that were started ahead and not taken over yet, each after the rounds that it has begun.
 _ahead: list[tuple[Sequence[Round], Worker]] = []
@@ -219,15 +225,13 @@ def beside(kernel: Any, rounds: Sequence[Round], after: Sequence[str] = ()) -> I
     def wait() -> None:
         for number, (theirs, ours) in enumerate(rounds):
             if number:
-                for _ in rounds[number - 1].theirs:
-                    if not worker.answer():
-                        return
+                # It comes to them when it has done those before, and ours are done now.
                 worker.give(*theirs)
             for task in ours:
                 TASKS[task]()
         for task in after:
             TASKS[task]()
-        for _ in rounds[-1].theirs:
+        for _ in (task for theirs, _ in rounds for task in theirs):
             if not worker.answer():
                 return
 

@@ -124,13 +124,26 @@ class Pricing:
             if starts[-1] > MOST_NEIGHBOURS:
                 return np.empty((0, size), np.int32), False
             self._ids = np.empty(int(starts[-1]) * 2, np.int32)
+        return self._grown(self.X, prices, size, limit, extra, (starts, self._ids), halves, effort)
+
+    def _grown(
+        self,
+        X: Array,
+        prices: Array,
+        size: int,
+        limit: float,
+        extra: Any,
+        lists: tuple[Array, Array],
+        halves: Array,
+        effort: Effort,
+    ) -> tuple[Array, bool]:
+        """Return the groups that grow from pairs of neighbours, and whether the effort sufficed for all of them."""
         parts, total, root, room, spent, stretch = [np.empty((0, size), np.int32)], 0, 0, 20_000, 0, STRETCH
-        lists = (starts, self._ids)
         while root < self.n:
             groups, values = np.empty((room, size), np.int32), np.empty(room)
             steps = min(stretch, effort.weights - spent)
             count, reached, taken = _pricing.sized_groups_below(
-                self.X, prices, size, limit, extra, lists, halves, root, steps, groups, values
+                X, prices, size, limit, extra, lists, halves, root, steps, groups, values
             )
             parts.append(groups[:count])
             total += count

@@ -38,12 +38,16 @@ class Programme:
         Scaled so that the best partition known costs n.
     most : int
         Largest size of a group.
+    fixed : float64[n - rows], optional
+        The prices of the last records, which are fixed: groups pay them, and need not cover these records.
     """
 
-    def __init__(self, X: Array, most: int) -> None:
+    def __init__(self, X: Array, most: int, fixed: Array | None = None) -> None:
         import highspy
 
         self.X, self.n = X, len(X)
+        self.rows = self.n if fixed is None else self.n - len(fixed)
+        self._paid = np.append(np.zeros(self.rows), np.empty(0) if fixed is None else fixed)
         self.groups, self.costs = np.empty((0, most), np.int32), np.empty(0)
         self.cuts = Cuts(self.n)
         self._known = np.empty(0, np.int64)
@@ -52,28 +56,31 @@ class Programme:
         self._highs = h = highspy.Highs()
         for option, value in (("output_flag", False), ("threads", 1), ("run_crossover", "off")):
             h.setOptionValue(option, value)
-        ones = np.ones(self.n)
-        h.addRows(self.n, ones, ones, 0, np.zeros(self.n, np.int32), np.empty(0, np.int32), np.empty(0))
-        away = np.full(self.n, 10.0 * self.n)
-        self._append(away, np.arange(self.n + 1), np.arange(self.n), ones)
-        self._append(away, np.arange(self.n + 1), np.arange(self.n), -ones)
+        ones = np.ones(self.rows)
+        h.addRows(self.rows, ones, ones, 0, np.zeros(self.rows, np.int32), np.empty(0, np.int32), np.empty(0))
+        away = np.full(self.rows, 10.0 * self.n)
+        self._append(away, np.arange(self.rows + 1), np.arange(self.rows), ones)
+        self._append(away, np.arange(self.rows + 1), np.arange(self.rows), -ones)
 
     def limit(self, least: Array, most: Array) -> None:
-        """Keep the prices of records between two limits: float64[n] each."""
-        columns = np.arange(2 * self.n, dtype=np.int32)
-        self._highs.changeColsCost(2 * self.n, columns, np.concatenate([most, -least]))
+        """Keep the prices of records between two limits: float64[rows] each."""
+        columns = np.arange(2 * self.rows, dtype=np.int32)
+        self._highs.changeColsCost(2 * self.rows, columns, np.concatenate([most, -least]))
 
     def add(self, groups: Array) -> int:
         """Add the groups (int32[c, most], padded with n) that are new; return their number."""
         groups = np.sort(groups, axis=1)
+        groups = groups[groups[:, 0] < self.rows]
         marks = self._hashes(groups)
         first = np.unique(marks, return_index=True)[1]
         first = first[~np.isin(marks[first], self._known)]
         if not len(first):
             return 0
         groups = np.ascontiguousarray(groups[first])
-        costs = _pricing.reduced_costs(self.X, np.zeros(self.n), groups)[0]
+        costs = _pricing.reduced_costs(self.X, self._paid, groups)[1]
         matrix = membership(groups, self.n)
+        if self.rows < self.n:
+            matrix = matrix.tocsr()[: self.rows].tocsc()
         if len(self.cuts):
             import scipy.sparse as sp
 
@@ -89,20 +96,20 @@ class Programme:
         rows = new.coefficients(self.groups).tocsr()
         self._highs.addRows(
             len(sets), np.full(len(sets), -np.inf), new.right, rows.nnz,
-            rows.indptr[:-1].astype(np.int32), (rows.indices + 2 * self.n).astype(np.int32), rows.data,
+            rows.indptr[:-1].astype(np.int32), (rows.indices + 2 * self.rows).astype(np.int32), rows.data,
         )  # fmt: skip
         self.cuts = Cuts(self.n, self.cuts.sets + sets)
 
     def drop(self, keep: Array) -> None:
         """Keep only some of the groups: bool[c]."""
-        away = np.flatnonzero(~keep) + 2 * self.n
+        away = np.flatnonzero(~keep) + 2 * self.rows
         if len(away):
             self._highs.deleteCols(len(away), away.astype(np.int32))
             self.groups, self.costs, self._known = self.groups[keep], self.costs[keep], self._known[keep]
 
     def drop_cuts(self, keep: Array) -> None:
         """Keep only some of the cuts: bool[len(cuts)]."""
-        away = np.flatnonzero(~keep) + self.n
+        away = np.flatnonzero(~keep) + self.rows
         if len(away):
             self._highs.deleteRows(len(away), away.astype(np.int32))
             self.cuts = Cuts(self.n, [rows for rows, kept in zip(self.cuts.sets, keep, strict=True) if kept])
@@ -128,11 +135,11 @@ class Programme:
             return None
         solution = h.getSolution()
         duals = np.array(solution.row_dual)
-        sigma = np.maximum(-duals[self.n :], 0.0)
+        sigma = np.maximum(-duals[self.rows :], 0.0)
         values = np.array(solution.col_value)
-        fractions, outside = values[2 * self.n :], float(values[: 2 * self.n].sum())
+        fractions, outside = values[2 * self.rows :], float(values[: 2 * self.rows].sum())
         value = float(h.getInfo().objective_function_value)
-        return Solved(value, duals[: self.n], sigma, fractions, outside > 1e-6 * self.n)
+        return Solved(value, duals[: self.rows], sigma, fractions, outside > 1e-6 * self.n)
 
     def _append(self, costs: Array, starts: Array, rows: Array, values: Array) -> None:
         c = len(costs)
@@ -174,6 +181,29 @@ def first_groups(near: Array, k: int, most: int, subsets: int) -> Array:
         padded[:, :size] = near[:, chosen].reshape(-1, size)
         parts.append(padded)
     return np.concatenate(parts)
+
+
+def descents(X: Array, prices: Array, groups: Array, near: Array, k: int) -> Array:
+    """Return groups around each record, reached by moves and swaps that lower the reduced cost.
+
+    Parameters
+    ----------
+    X : float64[n, d]
+    prices : float64[n]
+    groups : int32[c, most]
+        Padded with n. The best one of each record is where its descent starts.
+    near : int32[n, q]
+        Neighbours of each record.
+    k : int
+    """
+    ranked = groups[np.argsort(_pricing.reduced_costs(X, prices, groups)[1], kind="stable")]
+    records, first = np.unique(ranked, return_index=True)
+    records, first = records[records < len(X)], first[records < len(X)]
+    start: Array = np.array(ranked[first // groups.shape[1]])
+    start[np.arange(len(start)), first % groups.shape[1]] = start[:, 0]
+    start[:, 0] = records
+    _pricing.lower_costs(X, prices, near, k, 1e-9, start)
+    return start
 
 
 def best_choice(

@@ -26,10 +26,9 @@ from typing import NamedTuple
 import numpy as np
 
 from shoal.arrays import Array
-from shoal.kernels import pricing as _pricing
 from shoal.partitioning.cover_cuts import separate
 from shoal.partitioning.cover_prices import Effort, Listed, Prices, Pricing
-from shoal.partitioning.cover_programme import Programme, Solved, best_choice, first_groups
+from shoal.partitioning.cover_programme import Programme, Solved, best_choice, descents, first_groups
 from shoal.partitioning.lloyd import ona_star
 from shoal.partitioning.maximum_distance import mdav_star
 from shoal.partitioning.pool import members, nearest_others, numbered, total_cost
@@ -67,7 +66,14 @@ class Cover(NamedTuple):
     proven: bool
 
 
-def solve(X: Array, k: int, labels: Array | None = None, time_limit: float = 300.0, report: Progress = silent) -> Cover:
+def solve(
+    X: Array,
+    k: int,
+    labels: Array | None = None,
+    time_limit: float = 300.0,
+    report: Progress = silent,
+    prices: Array | None = None,
+) -> Cover:
     """Return a bound on the squared error of all partitions, and a good partition.
 
     Parameters
@@ -79,6 +85,8 @@ def solve(X: Array, k: int, labels: Array | None = None, time_limit: float = 300
     time_limit : float
         Seconds.
     report : callable
+    prices : float64[n], optional
+        Prices of records at which no group is cheaper than its records, to start from.
     """
     end = time.monotonic() + time_limit
     n = len(X)
@@ -88,7 +96,8 @@ def solve(X: Array, k: int, labels: Array | None = None, time_limit: float = 300
     if n < 2 * k or error == 0:
         return Cover(error * (1 - TOLERANCE), labels, error, True)
     # From here on, the best known partition costs n: tolerances are relative to it.
-    search = _Search(np.ascontiguousarray(X * np.sqrt(n / error)), k, labels, end)
+    known = None if prices is None else prices * (n / error)
+    search = _Search(np.ascontiguousarray(X * np.sqrt(n / error)), k, labels, end, known)
     search.run(report)
     report(1.0)
     error = total_cost(X, search.labels)
@@ -105,31 +114,10 @@ def _small_groups(X: Array, k: int, labels: Array) -> Array:
     return numbered(labels)
 
 
-def record_prices(X: Array, k: int, end: float) -> Array:
-    """Return prices of records at which no group is cheaper than its records: float64[n].
-
-    Parameters
-    ----------
-    X : float64[n, d]
-    k : int
-    end : float
-        When to stop, on the clock of `time.monotonic`.
-    """
-    n = len(X)
-    X = X - X.mean(axis=0)
-    labels = _small_groups(X, k, mdav_star(X, k))
-    error = total_cost(X, labels)
-    if n < 2 * k or error == 0:
-        return np.zeros(n)
-    search = _Search(np.ascontiguousarray(X * np.sqrt(n / error)), k, labels, end)
-    search.columns()
-    return search.best.records * (error / n)
-
-
 class _Search:
     """The state of `solve`: the programme, the best prices and the best partition."""
 
-    def __init__(self, X: Array, k: int, labels: Array, end: float) -> None:
+    def __init__(self, X: Array, k: int, labels: Array, end: float, known: Array | None = None) -> None:
         self.X, self.k, self.n, self.end = X, k, len(X), end
         self.labels, self.ceiling, self.proven = labels, float(len(X)), False
         self.pricing = Pricing(X, k)
@@ -138,6 +126,8 @@ class _Search:
         self.near = near.astype(np.int32)
         # The neighbour bound: prices at which no group at all is cheaper than its records.
         prices = squares[:, : k - 1].sum(axis=1) / (2 * k) * (1 - 1e-12)
+        if known is not None and known.sum() > prices.sum():
+            prices = known
         self.best = Prices(prices, np.empty(0), float(prices.sum()))
         self.step, self.weights = 0.5 if k <= 5 else 0.2, FIRST_WEIGHTS
         # How far the prices of the programme may be from the best ones so far.
@@ -237,24 +227,13 @@ class _Search:
             reduced = self.pricing.reduced(programme.groups, solved.records, programme.cuts, solved.cuts)
             programme.drop(reduced <= np.partition(reduced, MANY_COLUMNS // 2)[MANY_COLUMNS // 2])
             programme.add(self.own)
-        near = [listed.groups] + [self._descents(prices) for prices in (solved.records, point)]
+        near = [listed.groups] + [
+            descents(self.X, prices, programme.groups, self.near, self.k) for prices in (solved.records, point)
+        ]
         groups = np.concatenate(near)
         reduced = self.pricing.reduced(groups, solved.records, programme.cuts, solved.cuts)
         order = np.argsort(reduced, kind="stable")[: 2 * NEW_COLUMNS]
         return programme.add(groups[order[reduced[order] < -RHO * self.k]])
-
-    def _descents(self, prices: Array) -> Array:
-        """Return groups around each record, reached by moves and swaps that lower the reduced cost."""
-        groups, n = self.programme.groups, self.n
-        ranked = groups[np.argsort(_pricing.reduced_costs(self.X, prices, groups)[1], kind="stable")]
-        records, first = np.unique(ranked, return_index=True)
-        records, first = records[records < n], first[records < n]
-        start = ranked[first // groups.shape[1]]
-        start[np.arange(len(start)), first % groups.shape[1]] = start[:, 0]
-        start[:, 0] = records
-        start = start.copy()
-        _pricing.lower_costs(self.X, prices, self.near, self.k, 1e-9, start)
-        return start
 
     def add_cuts(self, sets: list[tuple[int, ...]], solved: Solved) -> None:
         """Add cuts, and drop those without a price."""

@@ -18,7 +18,7 @@ from shoal.progress import Progress, silent
 # Power iterations towards the principal axis of a group, starting from its coordinate of largest variance.
 STEPS = 8
 # Most records checked at once, and for all cuts of one group; in larger groups only some positions are tried.
-AT_ONCE, OF_ONE = 1 << 21, 1 << 18
+AT_ONCE, OF_ONE = 1 << 19, 1 << 18
 FEWEST = 8
 # Most numbers of coordinates copied at once.
 COPIED = 1 << 22

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
-from shoal.errors import OptionError
+from shoal.errors import OptionError, UnknownMethodError, near_names
 
-__all__ = ["Method", "MethodOption", "Refinement"]
+__all__ = ["Method", "MethodOption", "Refinement", "checked_options", "entry_called", "loaded"]
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class Method:
 
     def load(self) -> Callable[..., Any]:
         """Return the function ``f(X, k, *, report, **options) -> labels``."""
-        return _load(self.function)
+        return loaded("shoal.partitioning", self.function)
 
 
 @dataclass(frozen=True)
@@ -138,10 +138,60 @@ class Refinement:
 
     def load(self) -> Callable[..., Any]:
         """Return the function ``f(X, k, labels, *, report, **options) -> labels``."""
-        return _load(self.function)
+        return loaded("shoal.partitioning", self.function)
 
 
-def _load(function: str) -> Callable[..., Any]:
+class Owner(Protocol):
+    """An entry of a registry."""
+
+    @property
+    def name(self) -> str:
+        """Return its name."""
+
+    @property
+    def options(self) -> tuple[MethodOption, ...]:
+        """Return its options."""
+
+
+E = TypeVar("E", bound=Owner)
+
+
+def loaded(package: str, function: str) -> Callable[..., Any]:
+    """Return the function ``module:name`` of a package."""
     module, name = function.split(":")
-    loaded: Callable[..., Any] = getattr(import_module(f"shoal.partitioning.{module}"), name)
-    return loaded
+    found: Callable[..., Any] = getattr(import_module(f"{package}.{module}"), name)
+    return found
+
+
+def checked_options(
+    kind: str, owner: Owner, given: Mapping[str, Any], hint: Callable[[str], str] | None = None
+) -> dict[str, Any]:
+    """Return all options of an entry: those in `given`, checked, and the defaults of the others.
+
+    Parameters
+    ----------
+    kind : str
+        What the entry is, in words.
+    owner : entry of a registry
+    given : mapping
+    hint : callable, optional
+        Says for the name of an unknown option what was probably meant.
+    """
+    known = {option.name: option for option in owner.options}
+    for name in given:
+        if name not in known:
+            all_of_them = f"its options: {', '.join(known)}." if known else "it has none."
+            words = (hint(name) if hint is not None else "") or near_names(name, list(known), all_of_them)
+            raise OptionError(f"The {kind} {owner.name!r} has no option {name!r}.", hint=words)
+    return {name: option.check(given.get(name, option.default), owner.name) for name, option in known.items()}
+
+
+def entry_called(name: object, entries: Iterable[E], must: str, hint: str = "", also: tuple[str, ...] = ()) -> E:
+    """Return the entry of this name; raise UnknownMethodError, which says what `must` be, with similar names."""
+    known = list(entries)
+    for entry in known:
+        if entry.name == name:
+            return entry
+    names = [entry.name for entry in known]
+    words = near_names(name, [*names, *also], hint or f"there are {', '.join(names)}.")
+    raise UnknownMethodError(f"{must} Got {name!r}.", hint=words)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from shoal.arrays import Array
-from shoal.errors import OptionError, near_names
+from shoal.errors import DataError, OptionError, near_names
 from shoal.kernels import rules as _rules
 from shoal.kernels.rules import Rules
 from shoal.partitioning import rule_growth as _growth
@@ -32,8 +32,12 @@ from shoal.progress import Progress, part, silent
 ALL_WAYS = 60_000
 # Seconds that a plain method may take for the start.
 STARTING = 20.0
-# The share of a time limit in which starts are made, and that of the rest in which they are compared.
-STARTS, COMPARED = 0.3, 0.5
+# The share of a time limit in which starts are made, that in which the first of them is, and that of the rest in which
+# they are compared.
+STARTS, FIRST, COMPARED = 0.3, 0.5, 0.5
+# Of larger tables than FEW_RECORDS, so many records tell which way is best, in at most this share of a time limit, most
+# of which is for the starts: no search follows.
+SAMPLE, SAMPLED, SAMPLED_STARTS = 3000, 0.1, 0.8
 # The share in which a start may still be cut, if there was no time to make it as it should be.
 CUTTING = 0.8
 # How many of the starts are searched, and the repair in any case, on tables of at most so many records; of larger ones,
@@ -88,7 +92,7 @@ WAYS: dict[str, Way] = {
         "the nearest record, or the nearest one that adds diversity where that is needed", "own", _diverse, False
     ),
 }
-QUICKEST = ("mondrian", "growth", "t-first", "repair", "k-first", "merge")
+IN_TURN = ("repair", "mondrian", "growth", "t-first", "k-first", "merge")
 
 
 def enforce(
@@ -146,7 +150,7 @@ def enforce(
         names = [name for name in names if WAYS[name].many or len(X) <= ALL_WAYS]
     until = np.inf if time_limit is None else time.perf_counter() + time_limit
     work = _Work(X, k, required, labels, rng, n_jobs, until, search and required.rules is not None)
-    candidates = work.starts(names, part(report, 0.0, 0.5))
+    candidates = work.starts(work.hopeful_ways(names), part(report, 0.0, 0.5))
     best = work.searched(candidates, KICKS if kicks is None else kicks, part(report, 0.5, 1.0))
     report(1.0)
     return numbered(best)
@@ -178,23 +182,51 @@ class _Work:
         self.until, self.rules = until, required.rules if search else None
         self.near: Neighbours | None = None
 
-    def starts(self, names: list[str], report: Progress) -> list[_Start]:
+    def hopeful_ways(self, names: list[str]) -> list[str]:
+        """Return ways in the order in which they are tried: the repair first, whatever else there is time for.
+
+        Of large tables, a sample tells which is best. Without a time limit, only this one is tried on all records; with
+        one, the repair is second, so that the result is never worse.
+        """
+        names = sorted(names, key=IN_TURN.index)
+        among, enough = self.required.among, len(self.X) > max(FEW_RECORDS, 2 * SAMPLE)
+        if len(names) == 1 or not enough or among is None or not self.required.local or self.rules is None:
+            return names
+        rows = np.sort(deepcopy(self.rng).permutation(len(self.X))[:SAMPLE])
+        X, until = np.ascontiguousarray(self.X[rows]), self._after(SAMPLED)
+        sample = _Work(X, self.k, among(rows), None, deepcopy(self.rng), self.n_jobs, until, True)
+        # The quickest first: the repair is made in any case, and there is always something to compare it with.
+        quickest = sorted(names, key=lambda name: (name != "mondrian", IN_TURN.index(name)))
+        try:
+            best = sample.starts(quickest, silent, SAMPLED_STARTS)[0].name
+        except DataError:  # What all records satisfy, a sample need not.
+            return names
+        if self.until == np.inf:
+            return [best or names[0]]
+        return sorted(names, key=lambda name: (name != best, IN_TURN.index(name)))
+
+    def starts(self, names: list[str], report: Progress, share: float = STARTS) -> list[_Start]:
         """Return the partitions of some ways, the best first; those for which there is no time are left out.
 
-        They are compared after a descent, when no single move gains any more, or their share of the time is used up.
+        They are made in this share of the time, and compared after a descent, when no single move gains any more, or
+        their share of the time is used up.
         """
         begun, made = time.perf_counter(), []
-        end = self._after(STARTS)
-        # Cuts are quick and come first, so that there is a partition in any case; repairs take longest.
-        for turn, name in enumerate(sorted(names, key=QUICKEST.index)):
-            # One more way takes about as long as those before.
-            if turn and begun + (time.perf_counter() - begun) * (turn + 1) / turn >= end:
+        end, first = self._after(share), self._after(FIRST)
+        for turn, name in enumerate(names):
+            now = time.perf_counter()
+            # One more way takes about as long as those before. If there was no time to merge as it should be done, cuts
+            # may lead further.
+            late = turn == 1 and now >= first
+            floor = turn == 1 and name == "repair"
+            if turn and not (late or floor) and begun + (now - begun) * (turn + 1) / turn >= end:
                 break
             report_part = part(report, turn / len(names), (turn + 1) / len(names))
-            times = end, self._after(CUTTING)
+            alone = self._after(CUTTING)
+            times = (first, first) if floor else (self._after(STARTS) if late else first if turn == 0 else end, alone)
             labels = _start(name, self.X, self.k, self.required, self.labels, report_part, *times)
             made.append(_Start(name, labels, labels))
-        if len(names) > 1:
+        if len(made) > 1:
             made = self._hopeful(made)
             for turn, one in enumerate(made):
                 until = self._after(COMPARED / (len(made) - turn))

@@ -5,7 +5,7 @@ Sources: T = Thaeter (2021), dissertation, chapters 6 and 7; S = Thaeter and Rei
 
 from __future__ import annotations
 
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from threading import Lock
 from typing import Literal
 
@@ -13,8 +13,10 @@ import numpy as np
 
 from shoal.arrays import Array
 from shoal.kernels import halves as _halves
+from shoal.kernels.few_rounds import few_rounds
 from shoal.partitioning.maximum_distance import Closest, Star, best_gamma, mdav_star
-from shoal.partitioning.refine import ona_rounds
+from shoal.partitioning.pool import SMALL_TABLE, mapped
+from shoal.partitioning.refine import MOST_ROUNDS, ona_rounds
 from shoal.progress import Progress, part, silent
 
 
@@ -27,7 +29,16 @@ def ona_star(X: Array, k: int, *, closest: Closest = "mean", n_jobs: int = 1, re
     S.
     """
     start = mdav_star(X, k, closest=closest, n_jobs=n_jobs, report=part(report, 0.0, 0.4))
-    return ona_rounds(X, k, start, by_row=False, n_jobs=n_jobs, report=part(report, 0.4, 1.0))
+    return _rounds_from(X, k, start, n_jobs, part(report, 0.4, 1.0))
+
+
+def _rounds_from(X: Array, k: int, start: Array, n_jobs: int, report: Progress) -> Array:
+    """Return the groups after the rounds of ONA*, from groups in order of creation."""
+    if len(X) > SMALL_TABLE:
+        return ona_rounds(X, k, start, by_row=False, n_jobs=n_jobs, report=report)
+    labels: Array = few_rounds(X, k, start, MOST_ROUNDS, 2 * (len(X) // k) + 4 * k + 64)
+    report(1.0)
+    return labels
 
 
 def ona_star_gamma(
@@ -47,7 +58,7 @@ def ona_star_gamma(
                 end = ends[start.tobytes()] = Future()
         if first:
             try:
-                end.set_result(ona_rounds(X, k, start, by_row=False, report=part(progress, 0.4, 1.0)))
+                end.set_result(_rounds_from(X, k, start, 1, part(progress, 0.4, 1.0)))
             except BaseException as error:
                 end.set_exception(error)
                 raise
@@ -94,8 +105,7 @@ def _mona(X: Array, k: int, rho: float, rule: int, n_jobs: int, report: Progress
         labels[rows] = rows[firsts][part_labels]
         return len(rows)
 
-    with ThreadPoolExecutor(n_jobs) as threads:
-        for count in threads.map(finish, small):
-            done += count
-            report(done / n)
+    for count in mapped(finish, small, n_jobs):
+        done += count
+        report(done / n)
     return labels

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from math import inf
 from typing import Literal
 
@@ -19,7 +18,17 @@ from shoal.kernels import construction as _construction
 from shoal.kernels import growth as _growth
 from shoal.kernels import star as _star
 from shoal.partitioning import plain
-from shoal.partitioning.pool import SMALL_TABLE, Groups, Pool, in_threads, kinds, mean_of, square_distances, total_cost
+from shoal.partitioning.pool import (
+    SMALL_TABLE,
+    Groups,
+    Pool,
+    in_threads,
+    kinds,
+    mapped,
+    mean_of,
+    square_distances,
+    total_cost,
+)
 from shoal.progress import Progress, silent
 
 Closest = Literal["mean", "record", "cost"]
@@ -345,8 +354,7 @@ def best_gamma(run: Callable[[float, Progress], Array], X: Array, n_jobs: int, r
         return total_cost(X, labels), labels
 
     best, chosen = inf, None
-    with ThreadPoolExecutor(n_jobs) as threads:
-        for error, labels in threads.map(one, range(len(GAMMAS))):
-            if chosen is None or error < best:
-                best, chosen = error, labels
+    for error, labels in mapped(one, range(len(GAMMAS)), n_jobs):
+        if chosen is None or error < best:
+            best, chosen = error, labels
     return chosen  # type: ignore[return-value]

@@ -7,11 +7,13 @@ from pathlib import Path
 
 from shoal.errors import TooLargeError
 
+# Of a container: its limit, what is taken, and of what; pages of files among it go when memory is asked for.
 _CGROUPS = (
-    (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current")),
+    ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current", "/sys/fs/cgroup/memory.stat"),
     (
-        Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
-        Path("/sys/fs/cgroup/memory/memory.usage_in_bytes"),
+        "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+        "/sys/fs/cgroup/memory/memory.usage_in_bytes",
+        "/sys/fs/cgroup/memory/memory.stat",
     ),
 )
 
@@ -27,12 +29,18 @@ def available() -> int | None:
             free.append(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
         except (AttributeError, OSError, ValueError):
             return None
-    for limit, usage in _CGROUPS:
+    for limit, usage, stat in _CGROUPS:
         try:
-            free.append(int(limit.read_text()) - int(usage.read_text()))
+            free.append(int(Path(limit).read_text()) - int(Path(usage).read_text()) + _pages_of_files(Path(stat)))
         except (OSError, ValueError):
             continue
     return min(free) if free else None
+
+
+def _pages_of_files(stat: Path) -> int:
+    """Return the bytes of files that are kept in memory for want of other use."""
+    found = [line.split()[1] for line in stat.read_text().splitlines() if line.startswith("inactive_file ")]
+    return int(found[0]) if found else 0
 
 
 def require(size: int, method: str, what: str) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from shoal.progress import Progress, silent
 
 # Nearest groups that a group may be merged with; more are tried where no union with these is enough.
 NEAREST, WIDER = 9, 65
+# Up to so many groups, all are looked at, and SciPy, which takes longer to load than they to look at, is done without.
+FEW = 500
 # Of more groups than this, an index of many coordinates finds the nearest.
 MANY = 20_000
 # A union that still falls short must be merged again: its cost counts this many times, and more with its shortfall.
@@ -82,10 +84,10 @@ def _in_one(short: Array, groups: int) -> Array:
 
 def _finder(means: Array) -> Callable[[Array, int], tuple[Array, Array]]:
     """Return what finds the distances and numbers of the groups with the means nearest to some, and how many."""
+    if len(means) <= FEW:
+        return lambda queries, width: _found_plainly(means, queries, width) or _tree(means).query(queries, k=width)
     if len(means) <= MANY:
-        from scipy.spatial import cKDTree
-
-        tree = cKDTree(means)
+        tree = _tree(means)
         return lambda queries, width: tree.query(queries, k=width)
     pool = Pool(means)
 
@@ -94,6 +96,31 @@ def _finder(means: Array) -> Callable[[Array, int], tuple[Array, Array]]:
         return np.sqrt(squares), nearest
 
     return find
+
+
+def _tree(means: Array) -> Any:
+    from scipy.spatial import cKDTree
+
+    return cKDTree(means)
+
+
+def _found_plainly(means: Array, queries: Array, width: int) -> tuple[Array, Array] | None:
+    """Return what the tree would find, to the bit, without loading SciPy; None where ties leave it to the tree."""
+    # Four sums side by side, as those of the tree.
+    sums, d = [np.zeros((len(queries), len(means))) for _ in range(4)], means.shape[1]
+    whole = d - d % 4
+    for j in range(d):
+        if j == whole:
+            sums[0] = sums[0] + sums[1] + sums[2] + sums[3]
+        apart = queries[:, j, None] - means[None, :, j]
+        with np.errstate(over="ignore"):  # then the tree decides
+            sums[j % 4 if j < whole else 0] += apart * apart
+    squares = sums[0] if d % 4 else sums[0] + sums[1] + sums[2] + sums[3]
+    order = np.argsort(squares, axis=1, kind="stable")[:, : width + 1]
+    nearest = np.take_along_axis(squares, order, axis=1)
+    if not np.isfinite(nearest).all() or (nearest[:, 1:] == nearest[:, :-1]).any():
+        return None
+    return np.sqrt(nearest[:, :width]), order[:, :width]
 
 
 class Cheapest:
@@ -146,32 +173,46 @@ class Cheapest:
         for wide in (NEAREST, WIDER):
             own, width = short[left], min(len(self.sizes), wide)
             distances, nearest = find(self.means[own], width)
-            amounts, enough = self._costs(own, nearest, distances)
+            known = costs[left] if wide == WIDER else None
+            amounts, enough = self._costs(own, nearest, distances, known)
             best = amounts.argmin(axis=1)
             line = np.arange(len(own))
             chosen = nearest[line, best]
             # Where all costs overflow, the nearest other group is taken.
             lone = chosen == own
             chosen[lone] = np.where(nearest[lone, 0] == own[lone], nearest[lone, 1], nearest[lone, 0])
-            partners[left], costs[left] = chosen, amounts[line, best]
+            # If none of more groups costs less, the one that is known stays: equally near ones may have crowded it out.
+            new = np.isfinite(amounts[line, best]) | ~np.isfinite(costs[left])
+            partners[left[new]], costs[left[new]] = chosen[new], amounts[line, best][new]
             if enough is None:
                 break
             # Groups with equal means may crowd out all others.
-            left = left[~(enough & np.isfinite(amounts)).any(axis=1)]
+            left = left[~(enough & np.isfinite(amounts)).any(axis=1) & (costs[left] > 0)]
             if width == len(self.sizes) or len(left) == 0:
                 break
         return costs, partners
 
-    def _costs(self, own: Array, nearest: Array, distances: Array) -> tuple[Array, Array | None]:
-        """Return float64[b, w], the cost of each union, and bool[b, w], whether it is enough; None if unknown."""
+    def _costs(self, own: Array, nearest: Array, distances: Array, known: Array | None) -> tuple[Array, Array | None]:
+        """Return float64[b, w], the cost of each union, and bool[b, w], whether it is enough; None if unknown.
+
+        Unions are not judged if that changes nothing: those that cost more than float64[b] `known` count as infinite,
+        and of those of a group that can be merged at no cost, with one of the same mean, the first is best anyway.
+        """
         a, b = self.sizes[own][:, None], self.sizes[nearest]
         amounts = np.where(nearest == own[:, None], np.inf, a * b / (a + b) * distances**2)
-        gaps = self.tally.gaps(np.repeat(own, nearest.shape[1]), nearest.ravel())
+        if known is not None:
+            amounts[amounts > known[:, None]] = np.inf
+        judged = np.isfinite(amounts) & (amounts > 0).all(axis=1, keepdims=True)
+        at, place = np.nonzero(judged)
+        gaps = self.tally.gaps(own[at], nearest[at, place])
         if gaps is None:
             return amounts, None
-        gaps = gaps.reshape(amounts.shape)
-        enough = (gaps == 0) & (a + b >= self.k)
-        return np.where(enough, amounts, AGAIN * (1 + gaps) * amounts), enough
+        enough = np.zeros(amounts.shape, bool)
+        enough[at, place] = gaps == 0
+        enough &= a + b >= self.k
+        again = np.full(amounts.shape, AGAIN)
+        again[at, place] *= 1 + gaps
+        return np.where(enough, amounts, again * amounts), enough
 
 
 class _Callable:

@@ -13,13 +13,13 @@ too, which is `whole="2k-1"` and loses less.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import Literal
 
 import numpy as np
 
 from shoal.arrays import Array
 from shoal.kernels import halves as _halves
+from shoal.partitioning.pool import mapped
 from shoal.progress import Progress, silent
 
 Whole = Literal["2k", "2k-1"]
@@ -102,8 +102,7 @@ def _cut_down(X: Array, most: int, rule: int, weight: float, n_jobs: int, report
         _halves.halve_down(X, rows, most, rule, weight, labels)
         return len(rows)
 
-    with ThreadPoolExecutor(n_jobs) as threads:
-        for count in threads.map(finish, small):
-            done += count
-            report(0.5 + 0.5 * done / n)
+    for count in mapped(finish, small, n_jobs):
+        done += count
+        report(0.5 + 0.5 * done / n)
     return labels

@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from shoal.arrays import Array
-from shoal.kernels.cuts import cut_in_order
+from shoal.kernels.cuts import cut_in_order, cut_values
 from shoal.kernels.growth import FROM_MEAN, OPPOSITE
 from shoal.partitioning.maximum_distance import FurthestPairs, grow_groups, md_groups
 from shoal.partitioning.pool import Groups, Pool, by_distance, members
@@ -39,7 +39,27 @@ def univariate(X: Array, k: int, *, report: Progress = silent) -> Array:
     An optimal group is a run of the sorted values with at most 2k - 1 records, so the best cut is the
     optimum. No digits are lost if all values are close to, say, 1e9 (see `shoal.kernels.cuts`).
     """
-    return mhm(X, np.argsort(X[:, 0], kind="stable"), k)
+    order = ascending(X[:, 0])
+    labels = np.empty(len(X), np.int64)
+    labels[order] = cut_values(X[order, 0], k)
+    return labels
+
+
+def ascending(x: Array) -> Array:
+    """Return the rows by value, the lower one first on ties: int64[n]."""
+    order = np.argsort(x)  # three times as fast as a stable sort
+    y = x[order]
+    different = y[1:] != y[:-1]
+    if different.all():
+        return order
+    tied = np.ones(len(x), bool)
+    tied[1:-1] = ~(different[1:] & different[:-1])
+    tied[0], tied[-1] = not different[0], not different[-1]
+    rows = order[tied]
+    if 4 * len(rows) > len(x):
+        return np.argsort(x, kind="stable")
+    order[tied] = rows[np.lexsort((rows, y[tied]))]
+    return order
 
 
 def npn_mhm(X: Array, k: int, *, start: Literal["pair", "mean"] = "pair", report: Progress = silent) -> Array:

@@ -12,6 +12,9 @@ import numpy as np
 
 from shoal.arrays import Array
 
+# Rows whose distances to all others are looked at together: few enough to stay close to the processor.
+ROWS = 64
+
 
 def mdav(X: Array, k: int) -> Array:
     """Return the groups of MDAV, in order of creation: int64[n].
@@ -39,8 +42,11 @@ def mdav(X: Array, k: int) -> Array:
 
 
 def squares_to(columns: Array, query: Array) -> Array:
-    """Return the squared distances of records float64[d, n] to `query`, summed coordinate by coordinate: float64[n]."""
-    total = np.zeros(columns.shape[1])
+    """Return the squared distances of records float64[d, n] to `query`, summed coordinate by coordinate: float64[n].
+
+    Of records float64[d, 1, n] to queries float64[d, q, 1]: float64[q, n].
+    """
+    total = np.zeros(np.broadcast_shapes(columns.shape[1:], query.shape[1:]))
     for column, x in zip(columns, query, strict=True):
         step = column - x
         step *= step
@@ -54,6 +60,36 @@ def first_of(values: Array, m: int) -> Array:
         return np.empty(0, np.int64)
     places = np.flatnonzero(values <= np.partition(values, m - 1)[m - 1])
     return places[np.argsort(values[places], kind="stable")[:m]]
+
+
+def nearest_others(X: Array, m: int) -> tuple[Array, Array]:
+    """Return the m other rows of X nearest to each row, the lower one first on ties, and their squared distances.
+
+    Parameters
+    ----------
+    X : float64[n, d]
+    m : int
+        Less than n.
+
+    Returns
+    -------
+    int64[n, m], float64[n, m]
+    """
+    n, columns = len(X), np.ascontiguousarray(X.T)
+    ids, squares = np.empty((n, m), np.int64), np.empty((n, m))
+    for begin in range(0, n if m else 0, ROWS):
+        part = slice(begin, min(n, begin + ROWS))
+        apart = squares_to(columns[:, None], columns[:, part, None])
+        apart[np.arange(len(apart)), np.arange(n)[part]] = np.inf
+        near = apart <= np.partition(apart, m - 1, axis=1)[:, m - 1 :][:, :1]
+        rows, places = np.nonzero(near)
+        values = apart[near]
+        # Stable, so that ties keep the order of places. Then the first m of each row, of which there may be more.
+        order = np.lexsort((values, rows))
+        ends = np.cumsum(near.sum(axis=1))
+        first = order[np.concatenate([[0], ends[:-1]])[:, None] + np.arange(m)]
+        ids[part], squares[part] = places[first], values[first]
+    return ids, squares
 
 
 def exact_mean(X: Array) -> Array:

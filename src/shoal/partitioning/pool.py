@@ -6,10 +6,10 @@ Every method that builds groups is written in terms of these two classes. All se
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from math import fsum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -24,6 +24,8 @@ from shoal.kernels.star import Building
 from shoal.partitioning import plain as _plain
 
 NONE = -1
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 # Up to so many points, each is looked at.
 SMALL_SET = 500
 # Up to so many points, neighbours and sums are found without kernels, which would take seconds to compile.
@@ -165,13 +167,7 @@ def nearest_others(X: Array, m: int, n_jobs: int = 1) -> tuple[Array, Array]:
     n = len(X)
     if n > SMALL_TABLE:
         return Pool(X).nearest_each(X, m, np.arange(n), n_jobs)
-    ids, squares, columns = np.empty((n, m), np.int64), np.empty((n, m)), np.ascontiguousarray(X.T)
-    for row in range(n):
-        apart = _plain.squares_to(columns, X[row])
-        apart[row] = np.inf
-        ids[row] = _plain.first_of(apart, m)
-        squares[row] = apart[ids[row]]
-    return ids, squares
+    return _plain.nearest_others(X, m)
 
 
 class Kinds(NamedTuple):
@@ -211,12 +207,17 @@ def in_threads(work: Callable[[slice], Any], n: int, n_jobs: int, least: int = 1
     """Call `work` for parts of range(n) of at least `least`, on `n_jobs` threads."""
     size = max(least, -(-n // (4 * n_jobs)))
     parts = [slice(start, min(n, start + size)) for start in range(0, n, size)]
-    if n_jobs == 1 or len(parts) == 1:
-        for part in parts:
-            work(part)
+    for _ in mapped(work, parts, n_jobs):
+        pass
+
+
+def mapped(work: Callable[[Item], Result], items: Sequence[Item], n_jobs: int) -> Iterator[Result]:
+    """Yield what `work` returns for each item, in their order; a thread would cost more than a small table."""
+    if n_jobs == 1 or len(items) == 1:
+        yield from map(work, items)
         return
     with ThreadPoolExecutor(n_jobs) as threads:
-        list(threads.map(work, parts))
+        yield from threads.map(work, items)
 
 
 class Groups:
@@ -365,6 +366,8 @@ def members(labels: Array) -> list[Array]:
 def numbered(labels: Array) -> Array:
     """Return `labels` with groups numbered 0, 1, .. in order of first appearance: int64[n]."""
     labels = labels - labels.min()
+    if int(labels.max()) >= 2 * len(labels):  # such as row numbers of a large table: no arrays of its size
+        labels = np.unique(labels, return_inverse=True)[1].reshape(-1)
     first = np.full(int(labels.max()) + 1, len(labels))
     first[labels[::-1]] = np.arange(len(labels))[::-1]  # of a label that is met again, the last entry stays
     numbers = np.empty_like(first)

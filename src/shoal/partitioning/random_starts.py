@@ -9,17 +9,18 @@ the same time.
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from math import fsum
 
 import numpy as np
 
 from shoal.arrays import Array
+from shoal.kernels import few_centres as _few
 from shoal.kernels import partition as _partition
 from shoal.kernels import rounds as _rounds
 from shoal.kernels.centres import draw_centres
 from shoal.kernels.groups import all_means
 from shoal.partitioning.maximum_distance import mdav_plus
-from shoal.partitioning.pool import Kinds, kinds, nearest_each, numbered, total_cost
+from shoal.partitioning.pool import SMALL_TABLE, Kinds, kinds, mapped, nearest_each, numbered
 from shoal.partitioning.refine import Work, split_large
 from shoal.progress import Progress, silent
 
@@ -28,6 +29,8 @@ Generator = np.random.Generator
 # Rounds of ONA, of the nested ONA that splits its groups, and of the one nested in that.
 ONA_ROUNDS = (30, 10, 0)
 LLOYD_ROUNDS = 50
+# Up to so many centres, and so many records for Ctrl-C to work, Lloyd's rounds run without a tree of the centres.
+FEW_CENTRES, FEW_RECORDS = 1500, 20_000
 
 
 def ona(X: Array, k: int, *, rng: Generator, n_init: int = 10, n_jobs: int = 1, report: Progress = silent) -> Array:
@@ -53,12 +56,11 @@ def best_of(
 ) -> Array:
     """Return the labels of least squared error among `n_init` runs, the first on ties."""
     best, chosen = np.inf, np.empty(0, np.int64)
-    with ThreadPoolExecutor(n_jobs) as threads:
-        for done, labels in enumerate(threads.map(run, rng.spawn(n_init)), 1):
-            cost = total_cost(X, labels)
-            if done == 1 or cost < best:
-                best, chosen = cost, labels
-            report(done / n_init)
+    for done, labels in enumerate(mapped(run, rng.spawn(n_init), n_jobs), 1):
+        cost = fsum(_few.group_costs(X, labels).tolist())
+        if done == 1 or cost < best:
+            best, chosen = cost, labels
+        report(done / n_init)
     return chosen
 
 
@@ -97,9 +99,24 @@ def _split(work: Work, rng: Generator, limits: tuple[int, ...]) -> None:
 
 def _lmas(X: Array, k: int, rng: Generator, same: Kinds) -> Array:
     """Run LMaS once."""
-    count, different = len(X) // k, np.ascontiguousarray(X[same.firsts])
-    first = int(rng.integers(len(X)))
-    centres = X[draw_centres(X, first, rng.random(count - 1))]
+    count, first = len(X) // k, int(rng.integers(len(X)))
+    uniforms = rng.random(count - 1)
+    if count <= FEW_CENTRES and len(X) <= FEW_RECORDS:
+        centres = X[_few.draw_few_centres(X, first, uniforms)]
+        labels: Array = _few.lloyd(X, same.firsts, same.of, centres, LLOYD_ROUNDS)
+        labels = _few.split_few(X, _few.merge_few(X, labels, k), k, SMALL_TABLE)
+    else:
+        work = Work(X, _lloyd(X, X[draw_centres(X, first, uniforms)], same), k)
+        _rounds.merge_small(work.parts, k)
+        labels = work.labels()
+    if np.bincount(labels).max() < 2 * k:
+        return labels
+    return split_large(X, k, labels, mdav_plus, in_place=True)
+
+
+def _lloyd(X: Array, centres: Array, same: Kinds) -> Array:
+    """Run Lloyd's rounds with a tree of the centres; return the groups in their order."""
+    different = np.ascontiguousarray(X[same.firsts])
     labels = np.full(len(X), -1, np.int64)
     for _ in range(LLOYD_ROUNDS):
         nearest = nearest_each(centres, different, 1)[same.of, 0]
@@ -108,6 +125,4 @@ def _lmas(X: Array, k: int, rng: Generator, same: Kinds) -> Array:
             break
         labels = nearest
         centres = all_means(X, labels, int(labels.max()) + 1)
-    work = Work(X, labels, k)
-    _rounds.merge_small(work.parts, k)
-    return split_large(X, k, work.labels(), mdav_plus, in_place=True)
+    return labels

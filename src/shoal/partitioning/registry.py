@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from shoal.errors import OptionError, UnknownMethodError, near_names
 from shoal.partitioning.catalogue import METHODS
-from shoal.partitioning.definitions import Method, MethodOption, Refinement
+from shoal.partitioning.definitions import Method, MethodOption, Refinement, checked_options, entry_called
 from shoal.partitioning.refinements import REFINEMENTS
 
 __all__ = [
@@ -42,14 +41,7 @@ def refinements() -> tuple[Refinement, ...]:
 
 def find_refinement(name: object) -> Refinement:
     """Return the refinement called `name`; raise UnknownMethodError with similar names if there is none."""
-    for refinement in REFINEMENTS:
-        if refinement.name == name:
-            return refinement
-    names = [refinement.name for refinement in REFINEMENTS]
-    raise UnknownMethodError(
-        f"The 'refine' option must be None or the name of a refinement. Got {name!r}.",
-        hint=near_names(name, names, f"there are {', '.join(names)}."),
-    )
+    return entry_called(name, REFINEMENTS, "The 'refine' option must be None or the name of a refinement.")
 
 
 def methods() -> tuple[Method, ...]:
@@ -66,29 +58,18 @@ def methods() -> tuple[Method, ...]:
 
 def find(name: object) -> Method:
     """Return the method called `name`; raise UnknownMethodError with similar names if there is none."""
-    for method in METHODS:
-        if method.name == name:
-            return method
     everything = "shoal.methods() lists all of them."
-    raise UnknownMethodError(
-        f"The 'method' option must be the name of a method. Got {name!r}.",
-        hint=near_names(name, [method.name for method in METHODS] + ["auto"], everything),
-    )
+    return entry_called(name, METHODS, "The 'method' option must be the name of a method.", everything, ("auto",))
 
 
 def check_options(owner: Method | Refinement, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return all options of a method or refinement: those in `given`, checked, and the defaults of the others."""
-    known = {option.name: option for option in owner.options}
-    for name in given:
-        if name not in known:
-            kind = "method" if isinstance(owner, Method) else "refinement"
-            raise OptionError(f"The {kind} {owner.name!r} has no option {name!r}.", hint=_option_hint(name, known))
-    return {name: option.check(given.get(name, option.default), owner.name) for name, option in known.items()}
+    kind = "method" if isinstance(owner, Method) else "refinement"
+    return checked_options(kind, owner, given, _owners_of)
 
 
-def _option_hint(name: str, known: Mapping[str, MethodOption]) -> str:
+def _owners_of(name: str) -> str:
+    """Say whose option a name is, if it is one at all."""
     everything: tuple[Method | Refinement, ...] = (*METHODS, *REFINEMENTS)
     owners = dict.fromkeys(one.name for one in everything if any(option.name == name for option in one.options))
-    if owners:
-        return f"{name!r} is an option of {', '.join(repr(owner) for owner in owners)}."
-    return near_names(name, list(known), f"its options: {', '.join(known)}.") if known else "it has none."
+    return f"{name!r} is an option of {', '.join(repr(owner) for owner in owners)}." if owners else ""

@@ -57,9 +57,12 @@ class Requirements(NamedTuple):
     local : bool
         Whether the requirements depend on the records of a group alone, and merging groups that satisfy them gives a
         group that does.
+    among : callable or None
+        Returns the requirements on groups of some records (int64[m]) alone. None: there are none.
     """
 
     rules: Rules | None
     falls_short: FallsShort
     tally: Callable[[Array], Tally]
     local: bool
+    among: Callable[[Array], Requirements] | None = None

@@ -23,6 +23,8 @@ KICKS, MOST_KICKS, AT_ONCE = 100, 200_000, 2000
 # need for each (d + 60) s^1.5, where s is the mean size of the group of a record: estimates, so that results do not
 # depend on the clock.
 KICKING, KICKING_PER_RECORD, KICK_SECONDS = 10.0, 1e-4, 2e-8
+# Models that look at every single value refuse most swaps, each after a look at the whole group: so many times as slow.
+REFUSING, SLOWER = (_rules.DELTA, _rules.BETA, _rules.ENHANCED), 12.0
 # Temperature at the start of a cycle of kicks, as a share of the mean squared error of a group; less for fewer kicks.
 HEAT = 0.1
 # With a time limit, kicks for each group at most: more gain hardly anything.
@@ -127,10 +129,13 @@ def _searched(
         near, inside = (Neighbours(X, near.n_jobs), None) if 2 * len(rows) < len(near.X) else (near, rows)
     chain = _Chain(X, k, numbered(labels[rows]), rules, rng, near, inside)
     chain.descend(until)
+    found = chain.labels
     if kicks:
         chain.kick(kicks, heat, until, report)
+        # A search that the clock ends while it is hot may be above where it began.
+        found = min(found, chain.labels, key=lambda one: squared_error(X, one))
     result = labels.copy()
-    result[rows] = chain.labels + int(labels.max()) + 1
+    result[rows] = found + int(labels.max()) + 1
     return numbered(result)
 
 
@@ -213,7 +218,8 @@ class _Chain:
         """Return how many kicks are worth their time, by the coordinates and by the size of the groups of records."""
         n, d = self.state.X.shape
         size = float((self.state.sizes.astype(float) ** 2).sum()) / n
-        return int((KICKING + KICKING_PER_RECORD * n) / (KICK_SECONDS * (d + 60) * size**1.5))
+        each = KICK_SECONDS * (d + 60) * size**1.5 * (SLOWER if np.isin(self.rules.kinds, REFUSING).any() else 1.0)
+        return int((KICKING + KICKING_PER_RECORD * n) / each)
 
 
 def _chunks(steps: int | None, until: float, clock: Callable[[], float] = time.perf_counter):  # type: ignore[no-untyped-def]
