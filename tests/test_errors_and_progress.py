@@ -22,7 +22,7 @@ from shoal.errors import (
     near_names,
 )
 from shoal.partitioning import maximum_distance
-from shoal.progress import STEP, part, silent, throttled
+from shoal.progress import STEP, Standing, part, silent, throttled
 
 # --- errors ---
 
@@ -103,7 +103,7 @@ def test_silence_is_the_default():
 
 def test_many_reports_become_few():
     heard = []
-    report = throttled(heard.append)
+    report = throttled(heard.append, clock=lambda: 0.0)
     for i in range(100_001):
         report(i / 100_000)
     assert heard[0] == 0.0
@@ -112,9 +112,22 @@ def test_many_reports_become_few():
     assert min(b - a for a, b in itertools.pairwise(heard[:-1])) >= STEP * (1 - 1e-9)
 
 
+def test_a_slow_search_is_heard_of_every_second():
+    heard, now = [], [0.0]
+    report = throttled(heard.append, clock=lambda: now[0])
+    for tenth in range(30_001):  # a search of 3,000 seconds, half a per cent of which are 15
+        now[0] = tenth / 10
+        report(Standing(tenth / 30_000, now[0], loss=0.5 - tenth / 10**6, gap=np.inf))
+    assert [standing.seconds for standing in heard] == list(range(3_001))
+    now[0] += 100
+    report(1.0)
+    report(0.9)
+    assert len(heard) == 3_001  # the end is told once
+
+
 def test_a_bar_never_runs_backwards_nor_leaves_its_frame():
     heard = []
-    report = throttled(heard.append)
+    report = throttled(heard.append, clock=lambda: 0.0)
     for fraction in (-0.5, 0.2, 0.1, 0.6, 0.3, 0.6, 7.0, 0.9, 1.0, 2.0):
         report(fraction)
     assert heard == [0.0, 0.2, 0.6, 1.0]

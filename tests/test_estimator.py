@@ -371,7 +371,9 @@ def test_without_a_bound_there_is_no_gap():
     estimator.set_params(bound=None).fit(blobs())
     assert not hasattr(estimator, "gap_")
     assert not hasattr(estimator, "lower_bound_")
-    with pytest.raises(OptionError, match=r"'bound' option of Microaggregator must be None, 'quick' or 'lp'. Got 'x'"):
+    with pytest.raises(
+        OptionError, match=r"'bound' option of Microaggregator must be None, 'quick', 'lp' or 'regions'. Got 'x'"
+    ):
         Microaggregator(bound="x").fit(blobs())
 
 

@@ -9,9 +9,10 @@ import pytest
 import shoal
 from shoal import plan as plan_module
 from shoal.errors import OptionError
-from shoal.fields import COMMAND_LINE, MEANT, OF_ONE_TYPE, SDCMICRO, AllFields, Fields
+from shoal.fields import COMMAND_LINE, MEANT, OF_ONE_TYPE, SDCMICRO, AllFields, Fields, OfPrivacy
 from shoal.options.table import PLAN
 from shoal.plan import Plan
+from shoal.plan_checks import WITH_PRIVACY
 
 DEFAULTS = {name: field.default for name, field in Plan.model_fields.items()}
 
@@ -33,6 +34,20 @@ def test_signatures_show_every_field_with_its_default(function):
     assert not any(one.kind is inspect.Parameter.VAR_KEYWORD for one in shown.values())
 
 
+@pytest.mark.parametrize("function", [shoal.anonymize, shoal.anonymize_file], ids=lambda f: f.__name__)
+def test_annotations_say_that_a_plan_may_be_private(function):
+    by_plan, by_dp, others = [], [], []
+    for signature in map(inspect.signature, typing.get_overloads(inspect.unwrap(function))):
+        given = signature.parameters
+        kind = by_dp if "dp" in given else by_plan if given["plan"].default is inspect.Parameter.empty else others
+        kind.append(signature.return_annotation)
+    assert by_dp == ["PrivateTable"]
+    assert by_plan
+    assert all("PrivateTable" in returned for returned in by_plan)
+    assert others
+    assert not any("PrivateTable" in returned for returned in others)
+
+
 def test_signatures_keep_what_is_their_own():
     shown = inspect.signature(shoal.anonymize).parameters
     assert list(shown)[:3] == ["table", "k", "quasi_identifiers"]
@@ -49,6 +64,12 @@ def test_type_checkers_know_every_keyword_that_a_plan_takes():
     code = shoal.anonymize.__code__
     written = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     assert set(AllFields.__annotations__) - set(Fields.__annotations__) == set(written) & set(own) & set(DEFAULTS)
+
+
+def test_type_checkers_know_what_may_be_given_with_dp():
+    assert {"dp", "epsilon", "domain", *OfPrivacy.__annotations__} == set(WITH_PRIVACY)
+    for name, hint in OfPrivacy.__annotations__.items():
+        assert hint == AllFields.__annotations__[name]
 
 
 def choices(hint):

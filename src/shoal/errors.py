@@ -6,9 +6,10 @@ hold, what was found instead, and a hint. They contain positions, counts and nam
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
+from types import MappingProxyType
 
 __all__ = [
     "BudgetError",
@@ -80,7 +81,7 @@ class Problems:
             yield
         except SeveralErrors as several:
             self._found += several.problems
-        except (DataError, OptionError) as error:
+        except (DataError, DisclosureError, OptionError) as error:
             self._found.append(error)
 
     def __bool__(self) -> bool:
@@ -117,10 +118,17 @@ class DisclosureWarning(UserWarning):
     """An option or the table weakens the protection of a release."""
 
 
-def near_names(name: object, known: Iterable[str], all_of_them: str) -> str:
-    """Return a hint with the known names closest to `name`, followed by where to find all of them."""
-    by_lower = {known_name.lower(): known_name for known_name in sorted(known)}
-    close = [by_lower[match] for match in get_close_matches(str(name).lower(), by_lower, n=3, cutoff=0.5)]
+def near_names(
+    name: object, known: Iterable[str], all_of_them: str, others: Mapping[str, str] = MappingProxyType({})
+) -> str:
+    """Return a hint with the known names closest to `name`, followed by where to find all of them.
+
+    `others` are names that something has elsewhere, and the known names to say in place of them.
+    """
+    by_lower = {other.lower(): known_name for other, known_name in others.items()}
+    by_lower |= {known_name.lower(): known_name for known_name in sorted(known)}
+    matches = get_close_matches(str(name).lower(), by_lower, n=3, cutoff=0.5)
+    close = list(dict.fromkeys(by_lower[match] for match in matches))
     if not close:
         return all_of_them
     return f"did you mean {' or '.join(map(repr, close))}? {all_of_them}"

@@ -50,9 +50,9 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
     progress : callable, True or None
         A callable is called now and then with the fraction done, from 0 to 1. True draws a bar in a notebook or on a
         terminal.
-    bound : "quick", "lp" or None, default "quick"
+    bound : "quick", "lp", "regions" or None, default "quick"
         How much effort to put into a lower bound on the loss; see :func:`shoal.lower_bound`. ``"lp"`` takes at most
-        `time_limit` seconds (None: 60) and gives far better bounds for up to some thousands of records.
+        `time_limit` seconds (None: 60) and gives far better bounds, of large tables region by region (``"regions"``).
 
     Attributes
     ----------
@@ -168,8 +168,10 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
                 f"The 'options' option of {caller} must be None or a dict of names and values. "
                 f"Got {type(self.options).__name__}."
             )
-        if self.bound not in (None, "quick", "lp"):
-            raise OptionError(f"The 'bound' option of {caller} must be None, 'quick' or 'lp'. Got {self.bound!r}.")
+        if self.bound not in (None, "quick", "lp", "regions"):
+            raise OptionError(
+                f"The 'bound' option of {caller} must be None, 'quick', 'lp' or 'regions'. Got {self.bound!r}."
+            )
         data = door.own(given)
         compared = standardized(data) if self.standardize else data
         door.check_magnitude(compared, f"The 'X' of {caller}")

@@ -101,13 +101,16 @@ class Fields(TypedDict, total=False):
     options: Mapping[str, Any]
     refine: str | None
     time_limit: float | None
-    bound: Literal["none", "quick", "lp"]
+    bound: Literal["none", "quick", "lp", "regions"]
     random_state: int | None
     n_jobs: int | None
     dp: str | None
     epsilon: float | None
     delta: float
     domain: Any
+    engine: Literal["memory", "stream", "spark"] | None
+    memory: str | None
+    master: str | None
     shuffle: bool
     # The command line's names.
     qi: Sequence[str] | None
@@ -147,6 +150,21 @@ class AllFields(Fields, total=False):
     sensitive_attributes: Sequence[str]
     identifiers: Sequence[str]
     population: str | None
+
+
+class OfPrivacy(TypedDict, total=False):
+    """Fields that may be given with `dp`, `epsilon` and `domain`."""
+
+    delta: float
+    options: Mapping[str, Any]
+    identifiers: Sequence[str]
+    drop: Sequence[str]
+    unit: str | None
+    types: Mapping[str, Kind]
+    formats: Mapping[str, str]
+    thousands: Literal[",", ".", " ", "'", "\u2019", "\u00a0", "\u202f", "\u2009"] | None
+    missing_values: Marker | Sequence[Marker] | Mapping[str, Sequence[Marker]]
+    n_jobs: int | None
 
 
 def shows_fields(function: F, defaults: Mapping[str, Any], lists: Iterable[str]) -> F:

@@ -18,7 +18,8 @@ from shoal.errors import OptionError
 
 Progress = Callable[[float], None]
 
-STEP = 0.005
+# Progress is passed on when it has come so far, or after so many seconds.
+STEP, PAUSE = 0.005, 1.0
 
 
 class Tried(NamedTuple):
@@ -57,6 +58,41 @@ class Standing(float):
         return self
 
 
+class Pace(float):
+    """A fraction done, with the phase of a long run.
+
+    Attributes
+    ----------
+    phase : str
+    rows_per_second : float
+        In this phase.
+    seconds_left : float or None
+        Until the end of all phases; None if it is too early to say.
+    """
+
+    phase: str
+    rows_per_second: float
+    seconds_left: float | None
+
+    def __new__(cls, fraction: float, phase: str, rows_per_second: float, seconds_left: float | None) -> Pace:
+        """Return a fraction with its phase."""
+        self = super().__new__(cls, fraction)
+        self.phase, self.rows_per_second, self.seconds_left = phase, rows_per_second, seconds_left
+        return self
+
+    @property
+    def words(self) -> str:
+        """Return the phase, the speed and the time that is left, in a few words."""
+        left = "" if self.seconds_left is None else f", {_in_time(self.seconds_left)} left"
+        speed = f", {self.rows_per_second:,.0f} rows/s" if self.rows_per_second >= 1 else ""
+        return f"{self.phase}{speed}{left}"
+
+
+def _in_time(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes // 60}h{minutes % 60:02d}" if minutes >= 60 else f"{minutes}:{rest:02d}"
+
+
 class Listener:
     """Passes progress on, and remembers what a search has tried.
 
@@ -80,6 +116,8 @@ def moved(fraction: float, new: float) -> float:
     """Return the fraction `new` with the state that `fraction` carries, if any."""
     if isinstance(fraction, Standing):
         return Standing(new, fraction.seconds, fraction.loss, fraction.gap, fraction.tried)
+    if isinstance(fraction, Pace):
+        return Pace(new, fraction.phase, fraction.rows_per_second, fraction.seconds_left)
     return new
 
 
@@ -87,23 +125,24 @@ def silent(_: float) -> None:
     """Report nothing."""
 
 
-def throttled(callback: Progress | None) -> Progress:
-    """Return a reporter that passes rising fractions to `callback`, at most once per half per cent.
+def throttled(callback: Progress | None, clock: Callable[[], float] = time.monotonic) -> Progress:
+    """Return a reporter that passes rising fractions to `callback`, once per half per cent or per second.
 
     Fractions are clipped to [0, 1], and those below the last one are not passed on, so that a progress bar never runs
     backwards.
     """
     if callback is None:
         return silent
-    last = -1.0
+    last, passed = -1.0, clock()
     lock = RLock()  # methods report from several threads
 
     def report(fraction: float) -> None:
-        nonlocal last
+        nonlocal last, passed
         fraction = moved(fraction, min(max(float(fraction), 0.0), 1.0))
         with lock:
-            if fraction >= last + STEP or (fraction == 1.0 and last < 1.0):
-                last = fraction
+            far = fraction >= last + STEP or (fraction == 1.0 and last < 1.0)
+            if far or (fraction >= last and last < 1.0 and clock() >= passed + PAUSE):
+                last, passed = fraction, clock()
                 callback(fraction)
 
     return report

@@ -32,7 +32,7 @@ from r_writer import (
 
 import shoal
 from shoal.errors import DataError, OptionError, ShoalError
-from shoal.io import r_files, read, write
+from shoal.io import r_files, read, unpacking, write
 from shoal.io.labels import field_labels
 from shoal.io.r_objects import as_text
 
@@ -111,7 +111,7 @@ def test_compressions_and_versions(saved, pack, version):
 @pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
 def test_a_small_file_cannot_fill_the_memory(saved, pack, monkeypatch):
     """Fifty times its size, or a fixed number of bytes if that is more; nothing is unpacked beyond."""
-    monkeypatch.setattr(r_files, "LARGEST", 2**16)
+    monkeypatch.setattr(unpacking, "LARGEST", 2**16)
     assert read(saved(people(), pack=pack)).table.num_rows == 3
     constant = rds(frame({"x": reals(*[1.0] * 2**16)}))
     with pytest.raises(DataError, match="must have at most 0 MiB, or 50 times its size, when it is unpacked") as error:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import shoal
 from privacy.demand_strategies import random_labels, random_sensitive
+from shoal.errors import DisclosureWarning
 from shoal.privacy.demands import Demand, in_units, spectra
 from shoal.privacy.models import model
 from shoal.privacy.spectrum import spectrum_of
@@ -149,3 +150,12 @@ def test_what_falls_short_for_rows_falls_short():
     )
     assert audit.models[0].held == pytest.approx(5 / 6)
     assert not audit
+
+
+def test_groups_of_one_mean_are_merged_where_units_are_counted():
+    """All unions cost nothing, so that none of them is judged."""
+    table = pa.table({"who": list("abbb"), "age": pa.array([4.0] * 4), "job": ["x", "y", "x", "z"]})
+    plan = {"quasi_identifiers": ["age"], "sensitive_attributes": ["job"], "unit": "who", "identifiers": []}
+    with pytest.warns(DisclosureWarning):
+        release = shoal.anonymize(table, k=2, t=0.3, **plan)
+    assert release.audit.classes == 1

@@ -56,6 +56,11 @@ MOMENTS = [
     ["28 Mar 1986 10:00:00.25", "01 Feb 1990 11:00:00.50"],
     ["28/03/1986 10:00", "01/04/1990 10:00"],
     ["28/03/1986 00:00", "01/04/1990 10:00"],
+    ["1986-03-28 10:00:00 UTC", "1990-06-01 11:30:00 UTC"],
+    ["1986-03-28 10:00:00 CET", "1990-06-01 11:30:00 CET"],
+    ["28/03/1986 10:00 Europe/Berlin", "01/02/1990 23:59 Europe/Berlin"],
+    ["19860328103000", "19900401235959"],
+    ["198603281030", "199004012359"],
 ]
 
 
@@ -85,6 +90,14 @@ def test_digits_of_typed_columns_are_dates_too(kind):
     assert published([1021986, 28031990], kind=kind) == ("date", [1021986, 28031990])
 
 
+@pytest.mark.parametrize("kind", [pa.int64(), pa.float64()], ids=str)
+def test_digits_of_typed_columns_are_moments_too(kind):
+    values = [19860328103000, None, 19900401235959]
+    assert published(values, kind=kind) == ("datetime", values)
+    # As numbers, the mean of these two lies in a month 51 that does not exist.
+    assert published([19851231235900, 19860101000100], [504921600e6], kind)[1] == [19860101000000]
+
+
 def test_the_mean_of_dates_in_digits_is_a_date():
     """As numbers, the mean of 19851231 and 19860101 is 19855666."""
     kind, found = published(["19851231", "19860102"], [5843.6])
@@ -95,6 +108,7 @@ def test_the_mean_of_dates_in_digits_is_a_date():
 
 def test_other_digits_stay_numbers():
     assert inferred(["12345678", "23456789"]) == "integer"
+    assert inferred(["19860328253000", "19900401236059"]) == "integer"
     assert inferred(["201901", "201912"]) == "integer"  # one year: whole numbers between them are months
     assert inferred(["201901", "201950"]) == "integer"
     assert inferred(["1021986", "28031990"]) == "integer"  # in text, a lost zero makes the day unclear
@@ -155,6 +169,7 @@ REFUSED = [
     (["19860328", "19900401", "99999999"], "Got something else in 1 of 3", "declare what stands for a missing value"),
     (["19860328", "19900401", "0"], "Got something else in 1 of 3", "types={'x': 'integer'}"),
     (["19860328", "19900401", "19860231"], "Got something else in 1 of 3", "types={'x': 'integer'}"),
+    (["19860328103000", "19900401235959", "0"], "Got something else in 1 of 3", "types={'x': 'integer'}"),
     (["198603", "199012", "199013"], "Got something else in 1 of 3", "types={'x': 'integer'}"),
     (["1,234", "950"], "readable in one way", "thousands=','; if before decimals, decimal=',' (--decimal ,)"),
     (["1.234", "950"], "readable in one way", "thousands='.'; if before decimals, types={'x': 'continuous'}"),
@@ -165,6 +180,7 @@ REFUSED = [
     (["€12", "13"], "written with the same sign", "in one currency"),
     (["1986-03-28 25:00:00+01:00", "1986-03-28 10:00:00+01:00"], "dates with times in all rows", "formats="),
     (["1986-03-28 10:00:00+01:00", "1986-03-28 10:00:00"], "dates with times in all rows", "formats="),
+    (["1986-03-28 10:00 CET", "1986-06-28 10:00 CEST"], "several names of zones", "write offsets, such as +01:00"),
     (["29 Feb 1986", "1 Mar 1986"], "must contain valid dates", "types={'x': 'nominal'}"),
 ]
 

@@ -143,6 +143,11 @@ def test_patterns_of_dates(values, pattern):
     assert recognised(column(*values), "x").pattern == pattern
 
 
+def test_dates_of_which_some_have_times_are_refused():
+    with pytest.raises(DataError, match="dates with times in all rows"):
+        kind("1999-12-31", "1999-12-30 00:00")
+
+
 @pytest.mark.parametrize("mark", ["/", "-"])
 def test_ambiguous_dates_are_refused(mark):
     with pytest.raises(DataError) as caught:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from shoal.errors import DataError, OptionError
 from shoal.io.source import Dialect
 
-__all__ = ["DELIMITERS", "Field", "byte_order_mark", "codec", "detect", "records"]
+__all__ = ["DELIMITERS", "Field", "byte_order_mark", "codec", "decimal_mark", "detect", "records", "told_by_header"]
 
 DELIMITERS = (",", ";", "\t", "|")
 SAMPLE = 2**16  # characters
@@ -109,9 +109,6 @@ def detect(text: str, whole: bool, encoding: str, bom: bool, *, delimiter: str |
     sample = [(record, end) for record, end in _complete(text, whole, delimiter, quote) if record != _EMPTY]
     fields = [field for record, _ in sample for field in record if field.text or field.quoted]
     ends = [end for _, end in sample if end]
-    body = [field.text.strip() for record, _ in sample[1:] for field in record]
-    commas = sum(_COMMA_NUMBER.fullmatch(field) is not None for field in body)
-    points = sum(_POINT_NUMBER.fullmatch(field) is not None for field in body)
     return Dialect(
         delimiter=delimiter,
         quote=quote,
@@ -120,8 +117,25 @@ def detect(text: str, whole: bool, encoding: str, bom: bool, *, delimiter: str |
         bom=bom,
         # The most frequent: mixed line ends can be read, but only one is written.
         newline=max(("\n", "\r\n", "\r"), key=ends.count),
-        decimal="," if delimiter != "," and commas > points else ".",
+        decimal=decimal_mark(text, whole, delimiter, quote) or ".",
     )
+
+
+def decimal_mark(text: str, whole: bool, delimiter: str, quote: str) -> str | None:
+    """Return the decimal mark that most numbers of a sample have; None if no mark has more than the other."""
+    if delimiter == ",":
+        return "."
+    sample = [record for record, _ in _complete(text.lstrip("\r\n"), whole, delimiter, quote) if record != _EMPTY]
+    body = [field.text.strip() for record in sample[1:] for field in record]
+    commas = sum(_COMMA_NUMBER.fullmatch(field) is not None for field in body)
+    points = sum(_POINT_NUMBER.fullmatch(field) is not None for field in body)
+    return None if commas == points else "," if commas > points else "."
+
+
+def told_by_header(text: str, quote: str) -> bool:
+    """Return whether `detect` finds the delimiter by the header alone: one delimiter divides it, or none does."""
+    headers = [next(records(text.lstrip("\r\n"), delimiter, quote))[0] for delimiter in DELIMITERS]
+    return sum(len(header) > 1 and not any(field.tail for field in header) for header in headers) <= 1
 
 
 def _quote(text: str) -> str:

@@ -10,23 +10,35 @@ from __future__ import annotations
 import csv
 import io
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from shoal.errors import DataError, OptionError
-from shoal.io.csv_dialect import SAMPLE, codec, detect, records
-from shoal.io.csv_stream import CsvStream, NulError, UndecodableError, encodings
+from shoal.io.csv_dialect import SAMPLE, codec, detect, records, told_by_header
+from shoal.io.csv_stream import TIMES, CsvStream, NulError, UndecodableError, UnpackedError, encodings
 from shoal.io.csv_writer import write
 from shoal.io.headers import check_names, positional, refuse_record
 from shoal.io.source import Dialect, Reading, Source
+from shoal.io.unpacking import unpacks_to_more
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["read", "write"]
+__all__ = [
+    "check_options",
+    "damage_reported",
+    "decoded",
+    "faulty_row",
+    "notes_of",
+    "parsing",
+    "read",
+    "sample",
+    "write",
+]
 
+T = TypeVar("T")
 _BLOCK = 2**22
 _LARGEST = 2**31 - 1
 _NEWLINES = {"\n": "LF", "\r\n": "CRLF", "\r": "CR"}
@@ -35,8 +47,20 @@ _DELIMITERS = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "bar"}
 
 def read(job: Reading) -> Source:
     """Read a CSV file, compressed or not."""
-    _check_options(job)
-    with _damage_reported(job):
+    check_options(job)
+    return decoded(job, lambda encoding, declared: _read_as(job, encoding, declared))
+
+
+def decoded(job: Reading, reader: Callable[[str, bool], T]) -> T:
+    """Return what a reader makes of the file in the first encoding that fits all of its bytes.
+
+    Parameters
+    ----------
+    job : Reading
+    reader : callable
+        Called with an encoding, and whether a byte order mark declares it.
+    """
+    with damage_reported(job):
         tried, declared = encodings(job.path, job.compression)
     if job.encoding is not None:
         given = codec(job.encoding)
@@ -46,10 +70,12 @@ def read(job: Reading) -> Source:
             tried = ({"utf-16": "utf-16-le", "utf-32": "utf-32-le"}.get(given, given),)
     for encoding in tried:
         try:
-            with _damage_reported(job):
-                return _read_as(job, encoding, declared)
+            with damage_reported(job):
+                return reader(encoding, declared)
         except UndecodableError:
             continue
+        except UnpackedError:
+            raise unpacks_to_more(job.name, TIMES, "if you trust it, unpack it yourself.") from None
         except NulError:
             raise DataError(
                 f"The CSV file {job.name} must not have NUL characters. Got at least one.",
@@ -62,7 +88,8 @@ def read(job: Reading) -> Source:
     )
 
 
-def _check_options(job: Reading) -> None:
+def check_options(job: Reading) -> None:
+    """Refuse what cannot be the dialect of a CSV file."""
     for option, value, allowed in (
         ("delimiter", job.delimiter, "one character other than a quote or a line end"),
         ("quote", job.quote, "one character, or '' for no quoting"),
@@ -82,7 +109,8 @@ def _check_options(job: Reading) -> None:
 
 
 @contextmanager
-def _damage_reported(job: Reading) -> Iterator[None]:
+def damage_reported(job: Reading) -> Iterator[None]:
+    """Say that the file is damaged if the system cannot read it."""
     try:
         yield
     except OSError:
@@ -91,19 +119,30 @@ def _damage_reported(job: Reading) -> Iterator[None]:
 
 
 def _read_as(job: Reading, encoding: str, declared: bool) -> Source:
-    text, whole = _sample(job, encoding)
+    text, whole = sample(job, encoding)
     dialect = detect(text, whole, encoding, declared, delimiter=job.delimiter, quote=job.quote)
     if job.decimal is not None:
         dialect = replace(dialect, decimal=job.decimal)
     columns = len(next(records(text.lstrip("\r\n"), dialect.delimiter, dialect.quote))[0])
     table, stream, block = _parsed(job, dialect, columns)
-    notes = _notes(job, dialect, table)
+    notes = notes_of(job, dialect, table)
     if stream.empty_lines and columns > 1 and (empty := _empty_lines(job, dialect, columns, block, table.num_rows)):
         notes.append(f"empty lines: {empty} skipped")
-    return Source(table, True, "csv", dialect, stream.sha256, job.name, tuple(notes), job.compression)
+    guessed = _guessed(job, dialect, text)
+    return Source(table, True, "csv", dialect, stream.sha256, job.name, tuple(notes), job.compression, guessed=guessed)
 
 
-def _sample(job: Reading, encoding: str) -> tuple[str, bool]:
+def _guessed(job: Reading, dialect: Dialect, text: str) -> tuple[str, ...]:
+    """Return the options that were guessed from records: not given, and told neither by a mark nor by the header."""
+    records_decide = {
+        "encoding": job.encoding is None and not dialect.bom and dialect.encoding != "utf-8",
+        "delimiter": job.delimiter is None and (job.header is False or not told_by_header(text, dialect.quote)),
+        "quote": job.quote is None and job.header is False and dialect.quote != '"',
+    }
+    return tuple(option for option, guess in records_decide.items() if guess)
+
+
+def sample(job: Reading, encoding: str) -> tuple[str, bool]:
     """Return the beginning of the file, at least one record, and whether that is the whole file."""
     size = SAMPLE
     while True:
@@ -135,10 +174,10 @@ def _parsed(job: Reading, dialect: Dialect, columns: int) -> tuple[pa.Table, Csv
                 if "straddling" in str(error) and block < _LARGEST:
                     block = min(block * 8, _LARGEST)
                     continue
-                raise _faulty_row(job, dialect, columns) from None
+                raise faulty_row(job, dialect, columns) from None
         last = table.num_rows - 1
         if table.num_columns != columns or last < 1 or table.column(0)[last].as_py() != stream.mark:
-            raise _faulty_row(job, dialect, columns)
+            raise faulty_row(job, dialect, columns)
         return _named(job, table.slice(0, last)), stream, block
 
 
@@ -155,6 +194,14 @@ def _named(job: Reading, table: pa.Table) -> pa.Table:
 
 
 def _by_arrow(stream: CsvStream, dialect: Dialect, columns: int, block: int, skip_empty: bool = True) -> Any:
+    import pyarrow as pa
+    import pyarrow.csv as pc
+
+    return pc.read_csv(pa.PythonFile(stream, mode="r"), *parsing(dialect, columns, block, skip_empty))
+
+
+def parsing(dialect: Dialect, columns: int, block: int, skip_empty: bool = True) -> tuple[Any, Any, Any]:
+    """Return Arrow's options of reading, parsing and converting; columns are named 0, 1, .. and the header is a row."""
     import pyarrow as pa
     import pyarrow.csv as pc
 
@@ -175,10 +222,10 @@ def _by_arrow(stream: CsvStream, dialect: Dialect, columns: int, block: int, ski
         strings_can_be_null=True,
         quoted_strings_can_be_null=False,
     )
-    return pc.read_csv(pa.PythonFile(stream, mode="r"), options, parse, convert)
+    return options, parse, convert
 
 
-def _faulty_row(job: Reading, dialect: Dialect, columns: int) -> DataError:
+def faulty_row(job: Reading, dialect: Dialect, columns: int) -> DataError:
     """Return the error for the first row that is not as long as the header, with its line."""
     line, length, swallowed = 1, 0, False
     with CsvStream(job.path, job.compression, dialect.encoding, columns, dialect.delimiter) as stream, _long_fields():
@@ -221,7 +268,9 @@ def _empty_lines(job: Reading, dialect: Dialect, columns: int, block: int, rows:
     return int(table.num_rows) - rows - (1 if job.header is False else 2)
 
 
-def _notes(job: Reading, dialect: Dialect, table: pa.Table) -> list[str]:
+def notes_of(job: Reading, dialect: Dialect, table: pa.Table) -> list[str]:
+    """Return what was detected, one line each."""
+
     def origin(option: object) -> str:
         return "given" if option is not None else "detected"
 

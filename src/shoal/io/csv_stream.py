@@ -11,13 +11,18 @@ import hashlib
 import io
 import os
 import secrets
+from math import inf
 from pathlib import Path
 from typing import Any
 
 from shoal.io.csv_dialect import byte_order_mark
+from shoal.io.unpacking import most_bytes
 from shoal.progress import Progress, silent
 
-__all__ = ["CsvStream", "NulError", "UndecodableError", "opened_raw"]
+__all__ = ["TIMES", "CsvStream", "NulError", "UndecodableError", "UnpackedError", "opened_raw"]
+
+# Times its size that a large compressed file may unpack to.
+TIMES = 200
 
 
 class UndecodableError(Exception):
@@ -26,6 +31,10 @@ class UndecodableError(Exception):
 
 class NulError(Exception):
     """The file contains a NUL character."""
+
+
+class UnpackedError(Exception):
+    """The file unpacks to more than its size can account for."""
 
 
 class Hashed(io.RawIOBase):
@@ -95,6 +104,7 @@ class CsvStream(io.RawIOBase):
         super().__init__()
         self._hashed = Hashed(path, progress)
         self._raw = opened_raw(self._hashed, compression)
+        self._room = inf if compression is None else most_bytes(path, TIMES)
         self._decoder = codecs.getincrementaldecoder(encoding)()
         self._utf8 = encoding == "utf-8"
         self.mark = secrets.token_hex(16)
@@ -125,6 +135,9 @@ class CsvStream(io.RawIOBase):
 
     def _next(self, size: int) -> bytes:
         raw = self._raw.read(size)
+        self._room -= len(raw)
+        if self._room < 0:
+            raise UnpackedError
         try:
             text = self._decoder.decode(raw, final=not raw)
             if not self._utf8:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import IO, TYPE_CHECKING, Any
 
@@ -21,16 +21,14 @@ from shoal.io.typed import at_midnight
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["bytes_of", "text", "texts", "through", "write"]
+__all__ = ["CsvLines", "bytes_of", "dialect_of", "reading", "text", "texts", "through", "write"]
 
 _ROWS = 2**16
 
 
 def write(table: pa.Table, job: Writing) -> Expected:
     """Write a table as CSV in the dialect of `job.like`, or as UTF-8 with commas (with tabs to .tsv and .tab)."""
-    dialect = job.like.dialect if job.like is not None else None
-    if dialect is None:
-        dialect = Dialect(delimiter="\t" if job.suffix in (".tsv", ".tab") else ",")
+    dialect = dialect_of(job)
     if len(table.column_names) == 0:
         raise DataError("A table must have at least one column to be written as CSV. Got none.")
     wanted = texts(table, dialect.decimal)
@@ -38,26 +36,41 @@ def write(table: pa.Table, job: Writing) -> Expected:
     wanted = formulas.escaped(wanted) if job.escape_formulas else wanted
     with open(job.path, "wb", buffering=0) as file:
         through(file, job.compression, lambda sink: _write_all(wanted, dialect, sink, job))
-    again = {
+    return Expected(wanted, (), reading(dialect), warnings)
+
+
+def dialect_of(job: Writing) -> Dialect:
+    """Return the dialect of `job.like`, or UTF-8 with commas (with tabs to .tsv and .tab)."""
+    dialect = job.like.dialect if job.like is not None else None
+    return dialect or Dialect(delimiter="\t" if job.suffix in (".tsv", ".tab") else ",")
+
+
+def reading(dialect: Dialect) -> dict[str, Any]:
+    """Return how a file in this dialect is read: options of `Reading`."""
+    return {
         "delimiter": dialect.delimiter,
         "quote": dialect.quote,
         "encoding": dialect.encoding,
         "decimal": dialect.decimal,
         "header": True,
     }
-    return Expected(wanted, (), again, warnings)
 
 
-def texts(table: pa.Table, decimal: str = ".") -> pa.Table:
-    """Return a table with every column as text, nulls kept."""
+def texts(table: pa.Table, decimal: str = ".", piece: bool = False) -> pa.Table:
+    """Return a table with every column as text, nulls kept; see :func:`text`."""
     import pyarrow as pa
 
-    columns = [text(column, name, decimal) for name, column in zip(table.column_names, table.columns, strict=True)]
+    pairs = zip(table.column_names, table.columns, strict=True)
+    columns = [text(column, name, decimal, piece=piece) for name, column in pairs]
     return pa.Table.from_arrays(columns, names=table.column_names)
 
 
-def text(column: Any, name: str, decimal: str = ".", format: str = "CSV") -> Any:
-    """Return a column as text, nulls kept; refuse one that does not hold single values."""
+def text(column: Any, name: str, decimal: str = ".", format: str = "CSV", piece: bool = False) -> Any:
+    """Return a column as text, nulls kept; refuse one that does not hold single values.
+
+    In a `piece` of a column, every value is written in the same way, whatever the others are: moments always with their
+    time of day, and with fractions of a second where they have some.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -72,7 +85,7 @@ def text(column: Any, name: str, decimal: str = ".", format: str = "CSV") -> Any
             f"A column must hold single values to be written as {format}. Got the column {name!r} of type {kind}.",
             "leave it out, or write Parquet.",
         )
-    if at_midnight(column):
+    if not piece and at_midnight(column):
         column = column.cast(pa.date32())
     try:
         text = column.cast(pa.string())
@@ -80,7 +93,7 @@ def text(column: Any, name: str, decimal: str = ".", format: str = "CSV") -> Any
         raise DataError(
             f"A column must have a type that {format} can hold. Got the column {name!r} of type {kind}."
         ) from None
-    if pa.types.is_timestamp(kind) and pc.all(pc.match_substring_regex(text, r"\.0+Z?$")).as_py():
+    if pa.types.is_timestamp(kind) and (piece or pc.all(pc.match_substring_regex(text, r"\.0+Z?$")).as_py()):
         text = pc.replace_substring_regex(text, r"\.0+(Z?)$", r"\1")  # digits that the type has, but no value
     if decimal != "." and (pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
         text = pc.replace_substring(text, ".", decimal)
@@ -117,33 +130,41 @@ class _Whole:
 
 
 def _write_all(table: pa.Table, dialect: Dialect, sink: Any, job: Writing) -> None:
-    encoder = codecs.getincrementalencoder(dialect.encoding)()
-    utf8 = dialect.encoding == "utf-8"
-    done = 0
-    if dialect.bom:
-        sink.write("\ufeff".encode(dialect.encoding))
-    for batch, rows in _batches(table):
-        lines = _lines(batch, dialect if rows else _of_names(batch, dialect), job.name)
-        for piece in lines:
-            if utf8:
-                sink.write(piece)
+    lines = CsvLines(table.column_names, dialect, sink, job.name)
+    for batch in table.to_batches(max_chunksize=_ROWS):
+        lines.write(batch)
+        job.progress(lines.rows / max(table.num_rows, 1))
+
+
+class CsvLines:
+    """The lines of a CSV file, written batch by batch; the first line, with the names, at once."""
+
+    def __init__(self, names: Sequence[str], dialect: Dialect, sink: Any, file: str) -> None:
+        import pyarrow as pa
+
+        self.rows = 0
+        self._dialect, self._sink, self._file = dialect, sink, file
+        self._encoder = codecs.getincrementalencoder(dialect.encoding)()
+        if dialect.bom:
+            sink.write("\ufeff".encode(dialect.encoding))
+        header = [pa.array([name], pa.string()) for name in names]
+        first = pa.RecordBatch.from_arrays(header, names=[str(i) for i in range(len(header))])
+        self._send(first, _of_names(first, dialect))
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Write rows of strings."""
+        self._send(batch, self._dialect)
+        self.rows += batch.num_rows
+
+    def _send(self, batch: pa.RecordBatch, dialect: Dialect) -> None:
+        for piece in _lines(batch, dialect, self._file):
+            if dialect.encoding == "utf-8":
+                self._sink.write(piece)
                 continue
             try:
-                sink.write(encoder.encode(bytes(piece).decode()))
+                self._sink.write(self._encoder.encode(bytes(piece).decode()))
             except UnicodeEncodeError:
-                raise _unwritable(batch, dialect.encoding, done, job.name) from None
-        done += rows
-        job.progress(done / max(table.num_rows, 1))
-
-
-def _batches(table: pa.Table) -> Iterator[tuple[Any, int]]:
-    """Yield the header and then the rows, as record batches of strings, with the number of rows of the table."""
-    import pyarrow as pa
-
-    header = [pa.array([name], pa.string()) for name in table.column_names]
-    yield pa.RecordBatch.from_arrays(header, names=[str(i) for i in range(len(header))]), 0
-    for batch in table.to_batches(max_chunksize=_ROWS):
-        yield batch, batch.num_rows
+                raise _unwritable(batch, dialect.encoding, self.rows, self._file) from None
 
 
 def _of_names(batch: Any, dialect: Dialect) -> Dialect:

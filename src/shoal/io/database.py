@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext
 from pathlib import Path
 from types import MappingProxyType
@@ -61,6 +61,10 @@ class Database(ABC):
     def result(self, query: str, notes: list[str]) -> pa.Table:
         """Return the rows of a query; add a note on each column that could not be read as its type."""
 
+    def pieces(self, query: str, rows: int) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of a query, about `rows` at a time."""
+        raise NotImplementedError
+
     @abstractmethod
     def rollback(self) -> None:
         """Undo everything since the transaction began."""
@@ -92,13 +96,18 @@ class Database(ABC):
             if query is not None:
                 rows, what = self.result(query, notes), "query"
             else:
-                wanted = table if table is not None else self._only_table()
-                parts = identifiers(wanted)
-                if not self.exists(parts):
-                    raise self._no_such_table(wanted)
+                parts = self.chosen(table)
                 rows, what = self.select(parts, notes), f"table {'.'.join(parts)}"
         name = f"{self.name}, {what}"
         return Source(rows, False, self.format, None, None, name, tuple(notes), apart=self.apart)
+
+    def chosen(self, table: str | None) -> tuple[str, ...]:
+        """Return the parts of the name of the table to read: the only one, if none is named."""
+        wanted = table if table is not None else self._only_table()
+        parts = identifiers(wanted)
+        if not self.exists(parts):
+            raise self._no_such_table(wanted)
+        return parts
 
     def replace(
         self, table: tuple[str, ...], rows: pa.Table, check: Check, force: bool, publishes: bool = True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -139,15 +140,28 @@ class _Duck(Database):
 
     def result(self, query: str, notes: list[str]) -> Any:
         try:
-            # DuckDB would run several statements and return the rows of the last one.
-            statements = self._connection.extract_statements(single(query))
-            if [statement.type.name in _QUERIES for statement in statements] != [True]:
-                raise no_rows()
-            relation = self._connection.sql(single(query))
-            if relation is None:
-                raise no_rows()
-            rows = relation.to_arrow_table()
+            rows = self._relation(query).to_arrow_table()
         except self._package.Error as error:
             raise self._translated(error) from None
         check_names(rows.column_names)
         return rows
+
+    def _relation(self, query: str) -> Any:
+        # DuckDB would run several statements and return the rows of the last one.
+        statements = self._connection.extract_statements(single(query))
+        if [statement.type.name in _QUERIES for statement in statements] != [True]:
+            raise no_rows()
+        relation = self._connection.sql(single(query))
+        if relation is None:
+            raise no_rows()
+        return relation
+
+    def pieces(self, query: str, rows: int) -> Iterator[Any]:
+        import pyarrow as pa
+
+        try:
+            # By way of a relation: the result of `execute` would be copied as a whole first.
+            with self._relation(query).to_arrow_reader(rows) as reader:
+                yield from reader
+        except (self._package.Error, pa.ArrowException, OSError) as error:
+            raise self._translated(error) from None

@@ -11,6 +11,7 @@ import io
 import zipfile
 from collections.abc import Iterator
 from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, OptionError, near_names
@@ -19,6 +20,7 @@ from shoal.io.formats import needed
 from shoal.io.headers import check_names, positional, refuse_record
 from shoal.io.source import Expected, Reading, Source, Writing
 from shoal.io.typed import Apart, at_midnight, column, numbered, plain
+from shoal.io.unpacking import most_bytes, unpacks_to_more
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,16 +30,33 @@ __all__ = ["read", "write"]
 _ROWS, _COLUMNS, _CHARACTERS = 1_048_576, 16_384, 32_767
 _MOST = 2**53
 _BUFFER = 2**20
+# Times its size that a large workbook may unpack to; the cells that any sheet may have, and that a large one may have
+# for each value.
+_TIMES = 100
+_FEWEST, _EMPTINESS = 10**7, 100
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 # What a cell holds that its value does not tell: the error, the formula, or that its text is empty. {column: {row: ..}}
 _Odd = dict[int, dict[int, str]]
 
 
+def check_size(path: Path | str, name: str) -> None:
+    """Refuse a workbook that unpacks to more than its size can account for, before anything of it is unpacked."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            # What an entry has beyond the size that it declares is never read.
+            unpacked = sum(entry.file_size for entry in archive.infolist())
+    except (OSError, ValueError, NotImplementedError, zipfile.BadZipFile):
+        return  # openpyxl says that it is no workbook
+    if unpacked > most_bytes(path, _TIMES):
+        raise unpacks_to_more(name, _TIMES, "if you trust it, save it as CSV.")
+
+
 def read(job: Reading) -> Source:
     """Read one sheet of a workbook."""
     import pyarrow as pa
 
+    check_size(job.path, job.name)
     digest = sha256_of(job.path)
     rows, title, formulas, errors, odd = _rows(job, values_only=False)
     notes = [f"sheet: {title!r} ({'the first' if job.sheet is None else 'given'})"]
@@ -92,7 +111,10 @@ def _rows(job: Reading, values_only: bool) -> tuple[list[list[Any]], str, list[t
             closing(openpyxl.load_workbook(file, read_only=True, data_only=values_only, keep_links=False)) as book,
         ):
             sheet = _sheet(job, book)
+            sheet.reset_dimensions()  # what a sheet says of its size may be wrong: rows would be lost, or made up
+            room = _Room(job.name)
             for r, cells in enumerate(sheet.iter_rows()):
+                room.take(len(cells) + 1, sum(cell.value is not None for cell in cells))
                 row = []
                 for c, cell in enumerate(cells):
                     value, kind = cell.value, cell.data_type
@@ -117,6 +139,23 @@ def _rows(job: Reading, values_only: bool) -> tuple[list[list[Any]], str, list[t
             f"The file {job.name} must be a complete Excel workbook. Got one that is damaged or encrypted.",
             "save it again as .xlsx without a password.",
         ) from None
+
+
+class _Room:
+    """Counts the cells of a sheet, so that a few values far apart do not make a table that fills the memory."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.cells, self.values = name, 0, 0
+
+    def take(self, cells: int, values: int) -> None:
+        """Count the cells of a row, and how many of them have values."""
+        self.cells, self.values = self.cells + cells, self.values + values
+        if self.cells > max(_FEWEST, _EMPTINESS * self.values):
+            raise DataError(
+                f"A sheet of {self.name} with more than {_FEWEST:,} cells must have values in one of {_EMPTINESS} at "
+                "least. Got fewer.",
+                "delete the empty rows and columns around the table.",
+            )
 
 
 def _moment(value: Any, shown_as: str) -> Any:

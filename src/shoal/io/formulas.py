@@ -7,6 +7,7 @@ different texts stay different, and as many rows are alike as before.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError
@@ -50,12 +51,17 @@ def escaped(table: pa.Table) -> pa.Table:
     return table
 
 
-def warning(table: pa.Table) -> tuple[str, ...]:
-    """Return a warning if texts or names of a table of strings may be taken for formulas."""
+def warning(table: pa.Table, found: Sequence[bool] | None = None) -> tuple[str, ...]:
+    """Return a warning if texts or names of a table of strings may be taken for formulas.
+
+    If the table was looked at in pieces, `found` says which of its columns have such texts.
+    """
     import pyarrow.compute as pc
 
-    hits = {name: pc.sum(begins_like_a_formula(table.column(name))).as_py() or 0 for name in table.column_names}
-    where = [name for name in table.column_names if hits[name] or name in _names(table)]
+    if found is None:
+        found = [bool(pc.any(begins_like_a_formula(column)).as_py()) for column in table.columns]
+    named = _names(table)
+    where = [name for name, hit in zip(table.column_names, found, strict=True) if hit or name in named]
     if not where:
         return ()
     shown = ", ".join(repr(name) for name in where[:5]) + (", .." if len(where) > 5 else "")

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shoal.errors import DataError
 from shoal.io.csv_dialect import byte_order_mark
-from shoal.io.csv_stream import CsvStream, NulError, UndecodableError, first_bytes
+from shoal.io.csv_stream import TIMES, CsvStream, NulError, UndecodableError, UnpackedError, first_bytes
 from shoal.io.json_dates import dated
 from shoal.io.json_writer import write
 from shoal.io.source import Reading, Source
 from shoal.io.typed import Apart, finer
+from shoal.io.unpacking import unpacks_to_more
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -76,6 +77,8 @@ def read(job: Reading) -> Source:
             f"The file {job.name} must be in UTF-8, as all JSON is. Got bytes that are not valid in it.",
             "convert it, for example with iconv -f cp1252 -t utf-8.",
         ) from None
+    except UnpackedError:
+        raise unpacks_to_more(job.name, TIMES, "if you trust it, unpack it yourself.") from None
     except NulError:
         raise DataError(
             f"The file {job.name} must be JSON lines. Got a NUL character.",

@@ -48,6 +48,7 @@ def parts_of(source: str | os.PathLike[str], format: str | None = None) -> Parts
             return Parts("table", tuple(database.tables()))
     if place.format.name == "excel" and place.path is not None:
         checked_input(place.path)
+        import_module(place.format.module).check_size(place.path, str(place.path))
         return Parts("sheet", _sheets(str(place.path)))
     return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -55,6 +56,7 @@ class _Postgres(Database):
         driver = needed("adbc_driver_postgresql.dbapi", "postgres", "PostgreSQL")
         self._address = address
         self._errors: Any = driver.Error
+        self._enums: dict[str, bool] = {}
         self.name = address.name
         try:
             self._connection = driver.connect(address.url)
@@ -145,6 +147,34 @@ class _Postgres(Database):
         self.apart = _apart(rows, arrays)
         return pa.table(arrays, names=rows.column_names)
 
+    def pieces(self, query: str, rows: int) -> Iterator[Any]:
+        """Yield the rows of a query; the driver decides how many at a time."""
+        import pyarrow as pa
+
+        cursor = self.run(f"SELECT * FROM (\n{single(query)}\n) AS query")
+        try:
+            with cursor.fetch_record_batch() as reader:
+                for batch in reader:
+                    table = pa.Table.from_batches([batch])
+                    notes: list[str] = []
+                    fields = enumerate(table.schema)
+                    arrays = [self._in_pieces(table.column(i), field, notes) for i, field in fields]
+                    yield from pa.table(arrays, names=table.column_names).combine_chunks().to_batches()
+        except (self._errors, pa.ArrowException, OSError) as error:
+            raise (self._translated(error) if isinstance(error, self._errors) else self.failed("an error")) from None
+
+    def _in_pieces(self, values: Any, field: Any, notes: list[str]) -> Any:
+        kept = self._native(values, field, notes)
+        about = field.metadata or {}
+        if about.get(b"POSTGRESQL:type") == b"numeric" and (notes or int(about.get(b"POSTGRESQL:typmod", b"-1")) < 4):
+            # How many digits such numbers need is known when all of them have been read.
+            raise DataError(
+                f"Numbers that are read in pieces must have a declared number of digits. Got {field.name!r} of "
+                "PostgreSQL's type numeric.",
+                f"read it with a query that converts it: select {quoted(field.name)}::numeric(12, 2), ...",
+            )
+        return kept
+
     def _native(self, values: Any, field: Any, notes: list[str]) -> Any:
         import pyarrow as pa
 
@@ -167,9 +197,11 @@ class _Postgres(Database):
         )
 
     def _is_enum(self, kind: str) -> bool:
-        number = int(kind.removeprefix("unnamed<oid:").rstrip(">"))
-        row = self.run("SELECT typtype::text FROM pg_type WHERE oid = $1::bigint::oid", (number,)).fetchone()
-        return row is not None and row[0] == "e"
+        if kind not in self._enums:
+            number = int(kind.removeprefix("unnamed<oid:").rstrip(">"))
+            row = self.run("SELECT typtype::text FROM pg_type WHERE oid = $1::bigint::oid", (number,)).fetchone()
+            self._enums[kind] = row is not None and row[0] == "e"
+        return self._enums[kind]
 
 
 def _apart(rows: Any, arrays: list[Any]) -> dict[str, Any]:

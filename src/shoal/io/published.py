@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 
-__all__ = ["noting_published", "publishing", "sending"]
+__all__ = ["noting_published", "publishing", "sending", "signals_put_off"]
 
 _noted: ContextVar[list[str] | None] = ContextVar("published", default=None)
 
@@ -31,7 +31,7 @@ def publishing(name: str | Path) -> Iterator[None]:
 
     Otherwise Ctrl-C between the two would leave a release that nobody knows of.
     """
-    with _signals_put_off():
+    with signals_put_off():
         yield
         names = _noted.get()
         if names is not None:
@@ -53,7 +53,8 @@ def sending(name: str) -> Iterator[None]:
 
 
 @contextmanager
-def _signals_put_off() -> Iterator[None]:
+def signals_put_off() -> Iterator[None]:
+    """Let signals that end the process wait until the body is done."""
     # A handler, not a mask: with a mask, the signal would be delivered to another thread.
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -22,6 +22,7 @@ from shoal.io.r_columns import column, labels_of
 from shoal.io.r_objects import UnreadableError, Vector, classes, in_words, names_of, pairs, texts, vector
 from shoal.io.source import Expected, Reading, Source, Writing
 from shoal.io.typed import Apart
+from shoal.io.unpacking import most_bytes, unpacks_to_more
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,8 +31,8 @@ __all__ = ["read", "write"]
 
 # How R compresses, by the first bytes of a file.
 PACKED: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
-# Bytes that a compressed file may have, or that many times its own: a small one must not fill the memory.
-LARGEST, MOST_TIMES = 2**29, 50
+# Times its size that a large file may unpack to.
+MOST_TIMES = 50
 
 
 def read(job: Reading) -> Source:
@@ -86,16 +87,16 @@ def _unpacked(job: Reading) -> bytes:
     opened = next((opened for magic, opened in PACKED.items() if content.startswith(magic)), None)
     if opened is None:
         return content
-    most = max(LARGEST, MOST_TIMES * len(content))
+    most = most_bytes(job.path, MOST_TIMES)
     try:
         with opened(BytesIO(content)) as file:
             unpacked: bytes = file.read(most + 1)
     except (OSError, EOFError, zlib.error, lzma.LZMAError):
         raise _damaged(job.name) from None
     if len(unpacked) > most:
-        raise DataError(
-            f"The file {job.name} must have at most {LARGEST >> 20} MiB, or {MOST_TIMES} times its size, when it is "
-            "unpacked. Got one that has more.",
+        raise unpacks_to_more(
+            job.name,
+            MOST_TIMES,
             "if you trust it, save it in R without compression: saveRDS(x, 'x.rds', compress = FALSE).",
         )
     if unpacked.startswith(tuple(PACKED)):  # which would be unpacked without a limit

@@ -43,6 +43,8 @@ class Source:
     # For columns in which different values of the file are one value of the table (1 and '1', two codes of missing):
     # numbers, one for each row, that differ where values that look alike here differ in the file.
     apart: Mapping[str, pa.Array] = field(default_factory=dict, repr=False)
+    # Options of reading that were neither given nor told by the header of a CSV file, so that records decided them.
+    guessed: tuple[str, ...] = ()
 
     @property
     def decimal(self) -> str:

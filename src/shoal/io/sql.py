@@ -7,7 +7,7 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from shoal.errors import DataError, OptionError
 
-__all__ = ["Address", "identifiers", "no_rows", "quoted", "single"]
+__all__ = ["Address", "identifiers", "named", "no_rows", "quoted", "single"]
 
 _NAME = re.compile(r'"((?:[^"]|"")+)"|([^".]+)')
 # Comments, texts and names: a semicolon in them does not end a statement.
@@ -118,6 +118,11 @@ class Address:
 
     def __repr__(self) -> str:
         return f"Address({self.name!r})"
+
+
+def named(where: str) -> str:
+    """Return a path or an address as it may be shown: that of a server without its password."""
+    return Address(where).name if re.match("postgres(ql)?://", where, re.IGNORECASE) else where
 
 
 def _split(url: str) -> tuple[SplitResult, int | None]:

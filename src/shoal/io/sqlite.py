@@ -38,7 +38,7 @@ _REASONS = {
 # Virtual tables prepare statements that write when they are opened for reading; `query_only` keeps them from running.
 _ACTIONS = {
     *(sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE),
-    *(sqlite3.SQLITE_INSERT, sqlite3.SQLITE_UPDATE, sqlite3.SQLITE_DELETE),
+    *(sqlite3.SQLITE_INSERT, sqlite3.SQLITE_UPDATE, sqlite3.SQLITE_DELETE, sqlite3.SQLITE_TRANSACTION),
 }
 _PRAGMAS = ("data_version", "table_info", "table_xinfo")
 _FUNCTIONS = ("edit", "fsdir", "fts3_tokenizer", "load_extension", "readfile", "writefile")
@@ -47,7 +47,7 @@ _FUNCTIONS = ("edit", "fsdir", "fts3_tokenizer", "load_extension", "readfile", "
 def _reads(action: int, first: str | None, second: str | None, *_: object) -> int:
     """Allow a statement to read the tables of its database, and nothing else."""
     if action == sqlite3.SQLITE_PRAGMA:
-        allowed = first in _PRAGMAS
+        allowed = first in _PRAGMAS or (first == "journal_mode" and second is None)
     else:
         allowed = action in _ACTIONS and not (action == sqlite3.SQLITE_FUNCTION and second in _FUNCTIONS)
     return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
@@ -139,9 +139,10 @@ class _Sqlite(Database):
         return [row[0] for row in rows if not row[0].startswith("sqlite_")]
 
     def exists(self, table: tuple[str, ...]) -> bool:
-        return bool(self._declared(table))
+        return bool(self.declared(table))
 
-    def _declared(self, table: tuple[str, ...]) -> dict[str, str]:
+    def declared(self, table: tuple[str, ...]) -> dict[str, str]:
+        """Return the types that the columns of a table are declared to have."""
         schema = f"{quoted(*table[:-1])}." if len(table) > 1 else ""
         return {row[1]: row[2].upper() for row in self.run(f"PRAGMA {schema}table_info({quoted(table[-1])})")}
 
@@ -158,7 +159,7 @@ class _Sqlite(Database):
 
     def select(self, table: tuple[str, ...], notes: list[str]) -> Any:
         # Rows come in the order of their numbers; views and tables without row numbers have an order of their own.
-        return self._fetched(f"SELECT * FROM {quoted(*table)}", self._declared(table), notes)
+        return self._fetched(f"SELECT * FROM {quoted(*table)}", self.declared(table), notes)
 
     def result(self, query: str, notes: list[str]) -> Any:
         return self._fetched(single(query, nested=False), {}, notes)
@@ -238,18 +239,35 @@ def _kinds() -> dict[str, Any]:
 def _typed(values: Any, name: str, declared: str, notes: list[str]) -> Any:
     """Return a column in its declared type, or as it is, with a note, if its values are of another type."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
-    kind = _kinds().get(declared)
-    if decimal := re.fullmatch(r"DECIMAL_TEXT\((\d{1,2}),(\d{1,2})\)", declared):
-        digits, scale = map(int, decimal.groups())
-        wide = pa.decimal128 if 0 < digits <= 38 else pa.decimal256 if 0 < digits <= 76 else None
-        kind = wide(digits, scale) if wide else None
+    kind = declared_type(declared)
     if pa.types.is_null(values.type):
         plain_kinds = {"INTEGER": pa.int64(), "REAL": pa.float64(), "BLOB": pa.binary()}
         return values.cast(kind or plain_kinds.get(declared, pa.string()))
     if kind is None:
         return values
+    typed = as_type(values, kind)
+    if typed is None:
+        notes.append(f"column {name!r}: declared {declared}, but has other values; read as they are")
+    return values if typed is None else typed
+
+
+def declared_type(declared: str) -> Any:
+    """Return the type of Arrow that a column is declared to have; None if its values decide."""
+    import pyarrow as pa
+
+    if decimal := re.fullmatch(r"DECIMAL_TEXT\((\d{1,2}),(\d{1,2})\)", declared):
+        digits, scale = map(int, decimal.groups())
+        wide = pa.decimal128 if 0 < digits <= 38 else pa.decimal256 if 0 < digits <= 76 else None
+        return wide(digits, scale) if wide else None
+    return _kinds().get(declared)
+
+
+def as_type(values: Any, kind: Any) -> Any:
+    """Return stored values (pyarrow.ChunkedArray) in a declared type; None if some of them are of another."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
     try:
         if pa.types.is_boolean(kind):
             if pa.types.is_integer(values.type) and pc.all(pc.is_in(values, pa.array([0, 1, None]))).as_py():
@@ -261,8 +279,7 @@ def _typed(values: Any, name: str, declared: str, notes: list[str]) -> Any:
             return values.cast(kind)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError):
         pass
-    notes.append(f"column {name!r}: declared {declared}, but has other values; read as they are")
-    return values
+    return None
 
 
 def _declaration(kind: Any) -> str:

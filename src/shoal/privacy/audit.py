@@ -155,29 +155,13 @@ def verify_table(
     **fields: Any,
 ) -> Audit:
     """Verify a pyarrow.Table; see :func:`verify`, and `shoal.io.Source` for `apart`."""
-    from shoal.plan import Plan
     from shoal.privacy.demands import demands_of, glances_of, said_of
 
-    for name in fields:
-        ours = COMMAND_LINE.get(name, name)
-        if ours not in WANTED:
-            hint = near_names(ours, (*WANTED, *PARAMETERS), f"there are {', '.join(WANTED)}.")
-            raise OptionError(f"The check of a table has no option {name!r}.", hint=hint)
-    plan = Plan.of(**(fields if population is None else fields | {"population": "given"}))
+    if population is not None:
+        fields = fields | {"population": "given"}
+    plan = asked_of(fields)
     data = to_arrow(data, "verify")  # refuses a table without rows
-    others = (unit, *plan.demanded_of)
-    names = (
-        [name for name in data.column_names if name not in others] if quasi_identifiers is None else quasi_identifiers
-    )
-    names = [names] if isinstance(names, str) else list(names)
-    for name in [*names, *plan.demanded_of, *([] if unit is None else [unit])]:
-        if name not in data.column_names:
-            hint = near_names(name, data.column_names, f"it has {len(data.column_names)} columns.")
-            raise OptionError(f"The table has no column {name!r}.", hint=hint)
-    if not names:
-        raise OptionError("At least one quasi-identifier must be named. Got none.")
-    if k is not None and (isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1):
-        raise OptionError(f"The 'k' option of verify must be a positive integer. Got {k!r}.")
+    names = names_asked(data.column_names, quasi_identifiers, k, unit, plan)
     units = None if unit is None else units_of(data.column(unit), unit, decimal)
     demands = demands_of(data, plan, text=text, decimal=decimal)
     result = audit(data, names, k, units=None if units is None else units.codes, demands=demands, apart=apart)
@@ -196,6 +180,36 @@ def verify_table(
     return result
 
 
+def asked_of(fields: Mapping[str, Any]) -> Plan:
+    """Return what options of :func:`verify` ask for, as a plan; refuse other options."""
+    from shoal.plan import Plan
+
+    for name in fields:
+        ours = COMMAND_LINE.get(name, name)
+        if ours not in WANTED and (name, fields[name]) != ("population", "given"):
+            hint = near_names(ours, (*WANTED, *PARAMETERS), f"there are {', '.join(WANTED)}.")
+            raise OptionError(f"The check of a table has no option {name!r}.", hint=hint)
+    return Plan.of(**fields)
+
+
+def names_asked(
+    columns: Sequence[str], quasi_identifiers: Sequence[str] | None, k: int | None, unit: str | None, plan: Plan
+) -> list[str]:
+    """Return the quasi-identifiers that :func:`verify` counts; refuse columns that a table does not have."""
+    others = (unit, *plan.demanded_of)
+    names = [name for name in columns if name not in others] if quasi_identifiers is None else quasi_identifiers
+    names = [names] if isinstance(names, str) else list(names)
+    for name in [*names, *plan.demanded_of, *([] if unit is None else [unit])]:
+        if name not in columns:
+            hint = near_names(name, list(columns), f"it has {len(columns)} columns.")
+            raise OptionError(f"The table has no column {name!r}.", hint=hint)
+    if not names:
+        raise OptionError("At least one quasi-identifier must be named. Got none.")
+    if k is not None and (isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1):
+        raise OptionError(f"The 'k' option of verify must be a positive integer. Got {k!r}.")
+    return names
+
+
 def _said_of(units: Units) -> tuple[str, ...]:
     alone = f"{units.missing} rows have no unit: they count as one unit together." if units.missing else ""
     return tuple(filter(None, (units.note, alone)))
@@ -209,16 +223,20 @@ def audit(
     units: Array | None = None,
     demands: Sequence[Demand] = (),
     apart: Mapping[str, Any] = NOTHING,
+    classes: Array | None = None,
+    counts: Array | None = None,
 ) -> Audit:
     """Count the k that holds in a pyarrow.Table, in rows and in `units` (int64[n]) if given, and check demands.
 
-    With `apart`, as in `shoal.io.Source`, values that were different in the file are different here.
+    With `apart`, as in `shoal.io.Source`, values that were different in the file are different here. The `classes`
+    (int64[n]) of rows with equal quasi-identifiers are counted anew, unless the caller has done so. With `counts`
+    (int64[n]), each row stands for so many equal ones; then there must be no demands.
     """
     if table.num_rows == 0:
         raise DataError("A published table must have rows. Got none.")
     table, names = told_apart(table, names, apart)
-    classes = classes_of(table, names)
-    sizes = np.bincount(classes)
+    classes = classes_of(table, names) if classes is None else classes
+    sizes = np.bincount(classes, counts).astype(np.int64)
     by_units, k_units = sizes, None
     if units is not None:
         pairs = np.unique(np.column_stack([classes, units]), axis=0)[:, 0] if len(units) else classes
@@ -227,7 +245,7 @@ def audit(
     below = by_units < (wanted or 0)
     kinds, numbers = np.unique(sizes, return_counts=True)
     return Audit(
-        rows=table.num_rows,
+        rows=int(sizes.sum()),
         classes=len(sizes),
         k=int(sizes.min()),
         k_units=k_units,

@@ -127,8 +127,12 @@ def _units(codes: Array, absent: Array, note: str = "") -> Units:
 
 
 def _renumbered(keys: Array) -> tuple[Array, int]:
-    kinds, numbers = np.unique(keys, return_inverse=True)
-    return numbers.astype(np.int64), len(kinds)
+    """Return int64[n], equal numbers for equal keys without gaps, and how many there are. Hashing beats sorting."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    encoded = pc.dictionary_encode(pa.array(keys))
+    return encoded.indices.to_numpy().astype(np.int64), len(encoded.dictionary)
 
 
 def by_first_row(classes: Array) -> tuple[Array, Array]:

@@ -175,25 +175,24 @@ def spectrum_of(labels: Array, sensitive: Sensitive, rows: Array | None = None) 
     """
     codes = sensitive.codes if rows is None else sensitive.codes[rows]
     groups = int(labels.max()) + 1 if len(labels) else 0
+    whole, absent = whole_of(sensitive) if sensitive.whole is None else sensitive.whole
+    if sensitive.units is not None:
+        units = sensitive.units if rows is None else sensitive.units[rows]
+        return _of_units(_parts(labels, units, codes), groups, whole, absent, sensitive.ground)
+    known = codes >= 0
+    missing = np.bincount(labels[~known], minlength=groups)
+    return _entries(labels[known], codes[known], None, missing, whole, absent, sensitive.ground)
+
+
+def whole_of(sensitive: Sensitive) -> tuple[Array, float]:
+    """Return how many records, or units if they are counted, have each value, and how many have none."""
     if sensitive.units is not None:
         everyone = _parts(np.zeros(len(sensitive.codes), np.int64), sensitive.units, sensitive.codes)
         share = everyone.counts / _rows_of_units(everyone)
         known = everyone.codes >= 0
-        whole = np.bincount(everyone.codes[known], share[known], sensitive.values)
-        units = sensitive.units if rows is None else sensitive.units[rows]
-        return _of_units(_parts(labels, units, codes), groups, whole, float(share[~known].sum()), sensitive.ground)
-    known = codes >= 0
-    missing = np.bincount(labels[~known], minlength=groups)
+        return np.bincount(everyone.codes[known], share[known], sensitive.values), float(share[~known].sum())
     whole = np.bincount(sensitive.codes[sensitive.codes >= 0], minlength=sensitive.values)
-    return _entries(
-        labels[known],
-        codes[known],
-        None,
-        missing,
-        whole,
-        len(sensitive.codes) - int(whole.sum()),
-        sensitive.ground,
-    )
+    return whole, len(sensitive.codes) - int(whole.sum())
 
 
 def _entries(

@@ -43,6 +43,8 @@ class DemandTally:
         """Return float64[p]: the shortfall of unions of two groups, relative to what is required; 0 if none."""
         if not self.local:
             return None
+        if len(first) == 0:
+            return np.zeros(0)
         pairs = np.arange(len(first))
         both, target = np.concatenate([first, second]), np.concatenate([pairs, pairs])
         gaps = np.zeros(len(first))

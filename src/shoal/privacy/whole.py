@@ -41,7 +41,13 @@ class Whole(NamedTuple):
     unique: int
 
 
-def whole_of(native: Any, names: Sequence[str], apart: Mapping[str, Any] = NOTHING) -> Whole:
+def whole_of(
+    native: Any,
+    names: Sequence[str],
+    apart: Mapping[str, Any] = NOTHING,
+    known: tuple[Array, Sequence[str]] | None = None,
+    counts: Array | None = None,
+) -> Whole:
     """Count rows that are alike in all of these columns, as every reader of the table sees them.
 
     Parameters
@@ -50,13 +56,20 @@ def whole_of(native: Any, names: Sequence[str], apart: Mapping[str, Any] = NOTHI
     names : names of columns
     apart : {name: pyarrow.Array}
         As in `shoal.io.Source`: values that were different in the file are different here.
+    known : (int64[n], names) or None
+        Classes of rows that are alike in some of the columns, if they were counted already.
+    counts : int64[n] or None
+        How many equal rows each row stands for.
     """
-    classes, count = np.zeros(len(native), np.int64), 1
+    classes, done = (np.zeros(len(native), np.int64), ()) if known is None else known
+    count = int(classes.max(initial=0)) + 1
     for name in names:
+        if name in done:
+            continue
         classes, count = refined(classes, seen(native, name, apart), count)
         if count == len(classes):
             break  # nothing can be told apart any further
-    sizes = np.bincount(classes)
+    sizes = np.bincount(classes, counts).astype(np.int64)
     return Whole(len(names), int(sizes.min()), int((sizes == 1).sum()))
 
 

@@ -15,7 +15,8 @@ import numpy as np
 
 from shoal.arrays import Array
 from shoal.errors import OptionError, Problems, ShoalError
-from shoal.plan import Plan, moment_of
+from shoal.plan import Plan
+from shoal.plan_checks import moment_of
 from shoal.tables import columns as _columns
 from shoal.tables.calendar import MICROSECONDS_A_DAY
 from shoal.tables.ladders import steps_below

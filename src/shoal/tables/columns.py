@@ -13,7 +13,8 @@ import numpy as np
 from shoal.arrays import Array
 from shoal.errors import DataError, OptionError
 from shoal.tables import texts
-from shoal.tables.digit_dates import as_texts, of_digits
+from shoal.tables.dates import in_universal_time
+from shoal.tables.digit_dates import as_texts, kind_of, of_digits
 from shoal.tables.notation import Notation, is_text, trimmed
 from shoal.tables.numerals import Numeral, plain_numbers
 from shoal.tables.values import Chosen, Codes, Computed, Numbers, Places, Rows, Values
@@ -38,12 +39,12 @@ def infer(column: Any, *, text: bool, decimal: str, name: str, thousands: str | 
     if pa.types.is_boolean(kind):
         return "boolean", ""
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
-        numbers = _floats(column)
+        numbers = floats(column)
         present = numbers[~np.isnan(numbers)]
         whole = bool((present == np.rint(present)).all())
         pattern = of_digits(present, name) if whole else None
         if pattern is not None:
-            return "date", f"digits read as dates of the form {pattern}"
+            return kind_of(pattern), f"digits read as dates of the form {pattern}"
         if pa.types.is_integer(kind):
             return "integer", ""
         return ("integer", "whole numbers, with gaps") if whole and len(present) < len(numbers) else ("continuous", "")
@@ -82,6 +83,7 @@ def decode(
     levels: Sequence[Any] = (),
     name: str = "",
     thousands: str | None = None,
+    clipped: bool = False,
 ) -> tuple[Values, Notation]:
     """Return the values of a column, and how it writes them.
 
@@ -101,6 +103,8 @@ def decode(
         For messages.
     thousands : str or None
         The mark between thousands in text, if it is declared.
+    clipped : bool
+        Whether numbers that are infinite or too large are moved to the largest that is not, in place of an error.
     """
     import pyarrow as pa
 
@@ -113,20 +117,25 @@ def decode(
         return _dates(column, writing, name)
     if kind == "datetime":
         return _times(column, writing, name)
-    return decode_numbers(column, writing, kind, name, thousands)
+    return decode_numbers(column, writing, kind, name, thousands, clipped=clipped)
 
 
 def decode_again(column: Any, kind: str, writing: Notation, name: str) -> Values:
     """Return the values of a column that was written in a known notation."""
     if is_text(column.type) and writing.text:
         dated = kind in ("date", "datetime")
+        if kind == "datetime" and writing.suffix.strip() in ("+00:00", "+0000"):
+            # Perhaps of several time zones in the whole table, also if these rows have one.
+            local, ahead = in_universal_time(trimmed(column))
+            moments = decode(local, kind, text=True, pattern=writing.pattern, name=name)[0]
+            return Numbers(moments.values - ahead) if isinstance(moments, Numbers) else moments
         numeral = Numeral("" if dated else writing.thousands, "" if dated else writing.prefix, writing.suffix)
         column = plain_numbers(column, "." if dated else writing.decimal, numeral)
     return decode(column, kind, text=writing.text, pattern=writing.pattern, name=name)[0]
 
 
 def decode_numbers(
-    column: Any, writing: Notation, kind: str, name: str, thousands: str | None = None
+    column: Any, writing: Notation, kind: str, name: str, thousands: str | None = None, *, clipped: bool = False
 ) -> tuple[Numbers, Notation]:
     """Return the numbers of a continuous or integer column, and how it writes them."""
     import pyarrow as pa
@@ -140,10 +149,12 @@ def decode_numbers(
         writing = writing._replace(text=True, style=style, thousands=numeral.thousands)
         writing = writing._replace(prefix=numeral.prefix, suffix=numeral.suffix)
     elif any(test(column.type) for test in (pt.is_integer, pt.is_floating, pt.is_decimal, pt.is_null)):
-        numbers = _floats(column)
+        numbers = floats(column)
     else:
         raise _wrong_type(name, kind, column.type)
-    _check_numbers(numbers, kind, name)
+    if clipped:
+        numbers = np.clip(numbers, -LARGEST, LARGEST)
+    check_numbers(numbers, kind, name)
     if pa.types.is_decimal(column.type):
         digits = column.type.scale if digits is None else min(digits, column.type.scale)
     elif digits is None and kind == "continuous" and not writing.text:
@@ -193,7 +204,8 @@ def decode_place(latitude: Array, longitude: Array, names: tuple[str, str]) -> P
     return Places(degrees)
 
 
-def _floats(column: Any) -> Array:
+def floats(column: Any) -> Array:
+    """Return float64[n]: the numbers of a column, NaN where there is none."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -216,7 +228,8 @@ def _decimal_places(numbers: Array, *, single: bool) -> int | None:
     return None
 
 
-def _check_numbers(numbers: Array, kind: str, name: str) -> None:
+def check_numbers(numbers: Array, kind: str, name: str) -> None:
+    """Refuse numbers that an attribute of this kind cannot hold."""
     infinite = int(np.isinf(numbers).sum())
     if infinite:
         raise DataError(
@@ -247,6 +260,8 @@ def _codes(column: Any, kind: str, levels: Sequence[Any], name: str) -> Codes:
         plain = column.cast(column.type.value_type)
         if kind == "ordinal" and not given:
             given = [_word(level) for level in column.chunk(0).dictionary.to_pylist()] if column.num_chunks else []
+    if pa.types.is_null(plain.type):  # Arrow cannot encode it if there are no rows
+        plain = plain.cast(pa.string())
     numeric = pa.types.is_integer(plain.type) or pa.types.is_floating(plain.type) or pa.types.is_boolean(plain.type)
     if pa.types.is_floating(plain.type):
         plain = plain.cast(pa.float32()) if pa.types.is_float16(plain.type) else plain
@@ -254,13 +269,13 @@ def _codes(column: Any, kind: str, levels: Sequence[Any], name: str) -> Codes:
         plain = pc.if_else(pc.is_nan(plain), None, pc.add(plain, pa.scalar(0.0, plain.type)))
     encoded = pc.dictionary_encode(plain)
     encoded = encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
-    values = encoded.dictionary.drop_null().to_pylist()  # null is a level of a column that has no type
+    values = encoded.dictionary.drop_null().to_pylist()
     codes = (
         pc.fill_null(pc.if_else(plain.is_null(), None, encoded.indices), -1)
         .to_numpy(zero_copy_only=False)
         .astype(np.int64)
     )
-    words = [_word(level) for level in values]
+    words = values if is_text(plain.type) else [_word(level) for level in values]
     if len(set(words)) < len(words):
         raise DataError(f"The column {name!r} holds different values that are written alike.")
     if kind == "boolean" and len(words) > 2:
@@ -275,6 +290,12 @@ def _codes(column: Any, kind: str, levels: Sequence[Any], name: str) -> Codes:
                 hint=f"pass levels={{{name!r}: [lowest, .., highest]}}.",
             )
         given = [words[p] for p in sorted(range(len(values)), key=lambda p: float(values[p]))]
+    if kind != "ordinal" and is_text(plain.type):
+        # By code points, as Python sorts; Arrow is quicker, and most of these columns have many levels.
+        order = pc.sort_indices(encoded.dictionary.drop_null()).to_numpy()
+        new = np.full(len(order) + 1, -1, np.int64)
+        new[order] = np.arange(len(order))
+        return Codes(new[codes], tuple(words[p] for p in order.tolist()))
     if kind != "ordinal":
         given = sorted(words)
     if len(set(given)) < len(given):
@@ -312,26 +333,26 @@ def _dates(column: Any, writing: Notation, name: str) -> tuple[Numbers, Notation
 
     kind = column.type
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
-        return _digit_dates(column, writing, name)
+        days, writing = texts.to_dates(*_digit_texts(column, "date", writing, name), name)
+        return Numbers(days), writing._replace(style=frozenset())
     if is_text(kind):
         days, writing = texts.to_dates(column, writing, name)
         return Numbers(days), writing
     if not (pa.types.is_date(kind) or pa.types.is_timestamp(kind)):
         raise _wrong_type(name, "date", kind)
-    days = _floats(pc.cast(pc.cast(column, pa.date32(), safe=False), pa.int32()))
+    days = floats(pc.cast(pc.cast(column, pa.date32(), safe=False), pa.int32()))
     return Numbers(days), writing
 
 
-def _digit_dates(column: Any, writing: Notation, name: str) -> tuple[Numbers, Notation]:
-    """Return dates that a column of numbers holds as digits, such as 19860328."""
-    numbers = _floats(column)
+def _digit_texts(column: Any, kind: str, writing: Notation, name: str) -> tuple[Any, Notation]:
+    """Return dates or moments that a column of numbers holds as digits, such as 19860328, as texts."""
+    numbers = floats(column)
     present = numbers[~np.isnan(numbers)]
     whole = bool((present == np.rint(present)).all())
     pattern = writing.pattern or (of_digits(present, name) if whole else None)
     if pattern is None or not whole:
-        raise _wrong_type(name, "date", column.type)
-    days, writing = texts.to_dates(as_texts(numbers, pattern), writing._replace(pattern=pattern), name)
-    return Numbers(days), writing._replace(style=frozenset())
+        raise _wrong_type(name, kind, column.type)
+    return as_texts(numbers, pattern), writing._replace(pattern=pattern)
 
 
 def _times(column: Any, writing: Notation, name: str) -> tuple[Numbers, Notation]:
@@ -339,6 +360,9 @@ def _times(column: Any, writing: Notation, name: str) -> tuple[Numbers, Notation
     import pyarrow.compute as pc
 
     kind = column.type
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind):
+        column, writing = _digit_texts(column, "datetime", writing, name)
+        kind = column.type
     if is_text(kind):
         read, writing = texts.to_moments(column, writing, name)
         return Numbers(read), writing
@@ -350,7 +374,7 @@ def _times(column: Any, writing: Notation, name: str) -> tuple[Numbers, Notation
         whole = pc.fill_null(pc.cast(column, pa.int64()), 0).to_numpy() // 1000
         moments = Numbers(np.where(pc.is_null(column).to_numpy(), np.nan, whole))
     else:
-        moments = Numbers(_floats(pc.cast(pc.cast(column, pa.timestamp("us", zone), safe=False), pa.int64())))
+        moments = Numbers(floats(pc.cast(pc.cast(column, pa.timestamp("us", zone), safe=False), pa.int64())))
     if not writing.pattern and (moments.values[~moments.missing] % 1_000_000).any():
         writing = writing._replace(pattern="%Y-%m-%d %H:%M:%S.%f" + (" UTC" if zone else ""))
     return moments, writing

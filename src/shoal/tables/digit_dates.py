@@ -1,4 +1,4 @@
-"""Dates that are written as digits without marks, such as 19860328, in text or in a column of numbers."""
+"""Dates and moments written as digits without marks, such as 19860328, in text or in a column of numbers."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ import numpy as np
 
 from shoal.arrays import Array
 from shoal.errors import DataError
-from shoal.tables.calendar import exist
+from shoal.tables.calendar import EARLIEST, LATEST, exist
 from shoal.tables.dates import ambiguous_order, refuse_short_years
 
 # With fewer different numbers of six digits, it may be chance that all are dates with years of two digits.
 _BY_CHANCE = 10
 # The number of digits of patterns.
-_WIDTHS = {"%Y%m%d": 8, "%d%m%Y": 8, "%m%d%Y": 8, "%Y%m": 6, "%y%m%d": 6, "%d%m%y": 6, "%m%d%y": 6}
+WIDTHS = {"%Y%m%d%H%M%S": 14, "%Y%m%d%H%M": 12, "%Y%m%d": 8, "%d%m%Y": 8, "%m%d%Y": 8, "%Y%m": 6}
+WIDTHS |= {"%y%m%d": 6, "%d%m%y": 6, "%m%d%y": 6}
 
 
 def as_texts(numbers: Array, pattern: str) -> Any:
@@ -23,7 +24,12 @@ def as_texts(numbers: Array, pattern: str) -> Any:
     import pyarrow.compute as pc
 
     digits = pc.cast(pc.cast(pa.array(numbers, mask=np.isnan(numbers)), pa.int64()), pa.string())
-    return pa.chunked_array([pc.utf8_lpad(digits, _WIDTHS.get(pattern, 0), "0")])
+    return pa.chunked_array([pc.utf8_lpad(digits, WIDTHS.get(pattern, 0), "0")])
+
+
+def kind_of(pattern: str) -> str:
+    """Return whether digits of a pattern are dates or moments."""
+    return "datetime" if "%H" in pattern else "date"
 
 
 def of_digits(digits: Array, name: str) -> str | None:
@@ -32,7 +38,7 @@ def of_digits(digits: Array, name: str) -> str | None:
     Parameters
     ----------
     digits : float64[n]
-        The present whole numbers, such as 19860328 or 198603.
+        The present whole numbers, such as 19860328, 198603 or 19860328103000.
     name : str
 
     Raises
@@ -40,6 +46,11 @@ def of_digits(digits: Array, name: str) -> str | None:
     DataError
         If most are dates but not all, or if they can be read in several ways.
     """
+    for pattern, second in (("%Y%m%d%H%M", 100), ("%Y%m%d%H%M%S", 1)):
+        fit = _are_moments(digits * second)
+        if len(fit) and fit.all():
+            return pattern
+        _refuse_nearly_digits((pattern, fit), name)
     if 2 * int(((digits >= 100_000) & (digits < 1e8)).sum()) < max(1, len(digits)):
         return None
     numbers = np.where(np.abs(digits) < 1e9, digits, -1).astype(np.int64)
@@ -57,6 +68,14 @@ def of_digits(digits: Array, name: str) -> str | None:
     if not fitting:
         _refuse_nearly_digits(max(fits.items(), key=lambda item: int(item[1].sum())), name)
     return fitting[0] if fitting else None
+
+
+def _are_moments(digits: Array) -> Array:
+    """Return bool[n]: whether numbers are moments such as 19860328103000."""
+    likely = (digits >= EARLIEST * 1e10) & (digits < (LATEST + 1) * 1e10)
+    days, times = np.divmod(np.where(likely, digits, 0).astype(np.int64), 1_000_000)
+    clock = (times // 10_000 <= 23) & (times // 100 % 100 <= 59) & (times % 100 <= 59)
+    return np.asarray(likely & clock & exist(days // 10_000, days // 100 % 100, days % 100))
 
 
 def _six_digits(numbers: Array, name: str) -> str | None:

@@ -32,6 +32,7 @@ import numpy as np
 from shoal.arrays import Array
 from shoal.errors import DataError, OptionError, TooLargeError, near_names
 from shoal.tables.hierarchy import Hierarchy
+from shoal.tables.scaling import standard_of
 from shoal.tables.spread import Spread
 from shoal.tables.sums import exact_sum, power_above
 from shoal.tables.values import Codes, Numbers, Places, Values
@@ -140,14 +141,46 @@ def _points(
     """Return the coordinates of the present rows (None: all rows), centred and scaled."""
     rows = slice(None) if present is None else present
     if isinstance(values, Numbers):
-        return _standardized(values.values[rows])
+        x = values.values[rows]
+        return standard_of(x).points(x)
     if isinstance(values, Places):
         return _on_the_sphere(values.degrees[rows])
     codes = values.codes[rows]
+    counts = np.bincount(codes, minlength=len(values.levels))
+    return np.asarray(
+        level_points(values.levels, counts, kind=kind, hierarchy=hierarchy, coordinates=coordinates, name=name)[codes]
+    )
+
+
+def level_points(
+    levels: Sequence[str],
+    counts: Array,
+    *,
+    kind: str,
+    hierarchy: Hierarchy | None = None,
+    coordinates: int | None = None,
+    name: str = "the attribute",
+    at_once: int | None = None,
+) -> Array:
+    """Return the coordinates of levels: float64[levels, c]. Those of levels that do not occur mean nothing.
+
+    Parameters
+    ----------
+    levels : sequence of str
+    counts : int64[levels]
+        How many present rows have each level; some have one.
+    kind, hierarchy, coordinates, name
+        As for :func:`embed`; the kind is ordinal, nominal, boolean or hierarchical.
+    at_once : int or None
+        The number of rows whose coordinates are in memory at the same time; None: all.
+    """
     if kind == "ordinal":
-        return _standardized(codes.astype(np.float64))
-    tree, node_of_level = _tree_of(values, codes, kind, hierarchy, name)
-    return np.asarray(_tree_points(tree, len(codes), coordinates, name)[node_of_level[codes]])
+        places = np.arange(len(levels), dtype=np.float64)
+        occurring = counts > 0
+        return standard_of(places[occurring], counts[occurring]).points(places)
+    tree, node_of_level = _tree_of(levels, counts, kind, hierarchy, name)
+    n = int(counts.sum())
+    return np.asarray(_tree_points(tree, n, coordinates, name, n if at_once is None else at_once)[node_of_level])
 
 
 def spread_of(
@@ -156,45 +189,44 @@ def spread_of(
     """Return an attribute in full coordinates if :func:`embed` projects it, else None. The parameters are the same."""
     if not isinstance(values, Codes) or kind == "ordinal" or values.missing.all():
         return None
-    codes = values.codes[~values.missing]
-    tree, node_of_level = _tree_of(values, codes, kind, hierarchy, name)
-    total = tree.total(len(codes))
+    counts = np.bincount(values.codes[~values.missing], minlength=len(values.levels))
+    spread = level_spread(values.levels, counts, kind=kind, hierarchy=hierarchy, coordinates=coordinates, name=name)
+    return None if spread is None else spread.taken(values.codes)
+
+
+def level_spread(
+    levels: Sequence[str],
+    counts: Array,
+    *,
+    kind: str,
+    hierarchy: Hierarchy | None,
+    coordinates: int,
+    name: str = "the attribute",
+) -> Spread | None:
+    """Return levels in full coordinates if :func:`level_points` projects them, else None."""
+    n = int(counts.sum())
+    tree, node_of_level = _tree_of(levels, counts, kind, hierarchy, name)
+    total = tree.total(n)
     if total == 0 or len(tree.parents) <= coordinates:
         return None
-    nodes = np.append(node_of_level, -1)[values.codes]
-    return Spread(nodes, values.missing, tree.parents, tree.lengths / total, tree.rows / len(codes))
+    return Spread(node_of_level, np.zeros(len(levels), bool), tree.parents, tree.lengths / total, tree.rows / n)
 
 
-def _tree_of(values: Codes, codes: Array, kind: str, hierarchy: Hierarchy | None, name: str) -> tuple[_Tree, Array]:
+def _tree_of(
+    levels: Sequence[str], counts: Array, kind: str, hierarchy: Hierarchy | None, name: str
+) -> tuple[_Tree, Array]:
     """Return the tree that separates present rows, and the node of each level; -1 for the root."""
-    counts = np.bincount(codes, minlength=len(values.levels))
     occurring = np.flatnonzero(counts)
     if kind == "nominal" or kind == "boolean":
         tree, at = _star(counts[occurring])
     elif hierarchy is None:
         raise OptionError(f"A hierarchical attribute must have a hierarchy. Got none for {name}.")
     else:
-        nodes = hierarchy.nodes_of([values.levels[i] for i in occurring], name)
+        nodes = hierarchy.nodes_of([levels[i] for i in occurring.tolist()], name)
         tree, at = _condensed(hierarchy, nodes, counts[occurring])
-    node_of_level = np.full(len(values.levels), -1, np.int64)
+    node_of_level = np.full(len(levels), -1, np.int64)
     node_of_level[occurring] = at
     return tree, node_of_level
-
-
-def _standardized(x: Array) -> Array:
-    """Return numbers with mean 0 and variance 1: float64[n, 1], or [n, 0] if they are all equal."""
-    low, high = x.min(), x.max()
-    if low == high:
-        return np.zeros((len(x), 0))
-    # Dividing by a power of two is exact and prevents overflow. Subtracting the lowest value keeps differences exact if
-    # the offset is large, and dividing them by their own power uses all digits.
-    power = power_above(max(abs(low), abs(high)))
-    y = x / power
-    y -= low / power
-    y /= power_above(y.max())
-    y -= exact_sum(y) / len(y)
-    y /= math.sqrt(exact_sum(y * y) / len(y))
-    return y[:, None]
 
 
 def _on_the_sphere(degrees: Array) -> Array:
@@ -281,14 +313,14 @@ def _condensed(hierarchy: Hierarchy, nodes: Array, counts: Array) -> tuple[_Tree
     return _Tree(np.array(parents, np.int64), np.array(lengths), np.array(rows, np.float64)), place[nodes]
 
 
-def _tree_points(tree: _Tree, n: int, coordinates: int | None, name: str) -> Array:
+def _tree_points(tree: _Tree, n: int, coordinates: int | None, name: str, at_once: int) -> Array:
     """Return the coordinates of all nodes, centred and scaled, the root last: float64[c + 1, width]."""
     shares, total = tree.rows / n, tree.total(n)
     c = len(tree.parents) if total > 0 else 0
     width = c if coordinates is None else min(c, coordinates)
-    if n * width * 8 > LIMIT:
+    if at_once * width * 8 > LIMIT:
         raise TooLargeError(
-            f"The coordinates of {name} must fit into {LIMIT >> 30} GiB. Got {n} rows of {width} coordinates.",
+            f"The coordinates of {name} must fit into {LIMIT >> 30} GiB. Got {at_once} rows of {width} coordinates.",
             hint="give it a hierarchy with fewer nodes, or set 'coordinates' (to 100, say) to project it.",
         )
     points = np.zeros((len(tree.parents) + 1, width))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, Problems
@@ -35,22 +36,57 @@ def refuse_identifiers(table: Any, columns: tuple[Column, ...], *, text: bool, d
         Whether types are inferred from text, and its decimal mark.
     """
     problems = Problems()
-    for column in columns:
-        if not column.inferred or column.role == "dropped" or table.num_rows < FEW_ROWS:
-            continue
+    for column, different in like_identifiers(table, columns, text=text, decimal=decimal):
         values = table.column(column.name)
-        different = different_values(values, column.name, text=text, decimal=decimal)
-        if not different:
-            continue
-        what = "would be published unchanged" if column.role == "other" else "would be a quasi-identifier"
         with problems.collected():
-            raise DataError(
-                f"The column {column.name!r} looks like an identifier: it has {different} different values in "
-                f"{len(values) - values.null_count} rows. Without a role it {what}.",
-                hint=f"give it a role: identifiers=[{column.name!r}] drops it (--id), other=[..] publishes it "
-                "unchanged, quasi_identifiers=[..] groups on it.",
-            )
+            raise _refused(column, different, len(values) - values.null_count)
     problems.refuse()
+
+
+def like_identifiers(
+    table: Any, columns: tuple[Column, ...], *, text: bool, decimal: str
+) -> Iterator[tuple[Column, int]]:
+    """Yield the columns without a declared role that look like identifiers, and how many values they have."""
+    for column in columns:
+        if column.inferred and column.role != "dropped" and table.num_rows >= FEW_ROWS:
+            different = different_values(table.column(column.name), column.name, text=text, decimal=decimal)
+            if different:
+                yield column, different
+
+
+def _refused(column: Column, different: int, present: int) -> DataError:
+    what = "would be published unchanged" if column.role == "other" else "would be a quasi-identifier"
+    return DataError(
+        f"The column {column.name!r} looks like an identifier: it has {different} different values in "
+        f"{present} rows. Without a role it {what}.",
+        hint=f"give it a role: identifiers=[{column.name!r}] drops it (--id), other=[..] publishes it "
+        "unchanged, quasi_identifiers=[..] groups on it.",
+    )
+
+
+def refuse_one(
+    column: Column, kind: str, different: int, present: int, ends: tuple[float | None, float | None]
+) -> None:
+    """Raise DataError if a column looks like an identifier by what is counted of it.
+
+    Parameters
+    ----------
+    column : Column
+    kind : str
+        Its kind, or "unclear".
+    different, present : int
+        The number of different values, which may be an estimate within a tenth, and of rows with one.
+    ends : pair of float or None
+        The lowest and the highest number, if they are known.
+    """
+    if present < FEW_ROWS or kind not in ("nominal", "integer", "unclear"):
+        return
+    telling = TELLING_NAME.search(column.name) is not None and different > TELLING_SHARE * present
+    low, high = ends
+    numbered = low is not None and high is not None and present == high - low + 1 and different > UNIQUE_SHARE * present
+    unique = kind == "nominal" and different > UNIQUE_SHARE * present
+    if telling or unique or (kind == "integer" and numbered and (low in (0, 1) or present > MANY_ROWS)):
+        raise _refused(column, different, present)
 
 
 def different_values(values: Any, name: str, *, text: bool, decimal: str) -> int:

@@ -54,7 +54,8 @@ def matches(column: Any, pattern: str) -> bool:
     """Return whether every text matches; the first thousand are tried first, to fail early."""
     import pyarrow.compute as pc
 
-    return all(pc.all(pc.match_substring_regex(part, pattern)).as_py() for part in (column.slice(0, SAMPLE), column))
+    parts = [column] if len(column) <= SAMPLE else [column.slice(0, SAMPLE), column]
+    return all(pc.all(pc.match_substring_regex(part, pattern)).as_py() for part in parts)
 
 
 def contains(column: Any, pattern: str) -> bool:

@@ -17,17 +17,20 @@ FEW, OFTEN = 24, 4
 LARGEST = 2.0**53
 
 
-def few_whole(numbers: Array) -> int:
+def few_whole(numbers: Array, counts: Array | None = None) -> int:
     """Return how many different numbers there are if they are whole and few, else 0.
 
     Parameters
     ----------
     numbers : float64[n]
         NaN where missing.
+    counts : int64[n] or None
+        In how many rows each number occurs; None: in one.
     """
-    present = numbers[~np.isnan(numbers)]
+    here = ~np.isnan(numbers)
+    present, rows = numbers[here], int(here.sum() if counts is None else counts[here].sum())
     if len(present) == 0 or np.abs(present).max() > LARGEST or (present != np.rint(present)).any():
         return 0
     different = len(np.unique(present))
-    few = OFTEN * different <= len(present) or (different <= FEW and 2 * different <= len(present))
+    few = OFTEN * different <= rows or (different <= FEW and 2 * different <= rows)
     return different if few and different > 1 else 0

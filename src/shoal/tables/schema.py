@@ -12,10 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from shoal.errors import DataError, OptionError, Problems, near_names
+from shoal.arrays import Array
+from shoal.errors import OptionError, Problems, near_names
 from shoal.plan import Plan
 from shoal.tables import columns as _columns
 from shoal.tables.calendar import OF_TIMES
+from shoal.tables.given_hierarchies import hierarchy_of
 from shoal.tables.hierarchy import Hierarchy
 from shoal.tables.labels import said_of
 from shoal.tables.markers import can_hold, without_markers
@@ -23,14 +25,12 @@ from shoal.tables.notation import Notation
 from shoal.tables.occurring import few_whole
 from shoal.tables.outward import Step, checked_step, in_words
 from shoal.tables.representatives import REPRESENTATIVES
-from shoal.tables.spelling import as_read
 from shoal.tables.values import Codes, Numbers, Values
 
 # Roles of columns that are not published.
 UNPUBLISHED = ("identifier", "unit", "dropped")
 # What `rest` of a plan makes of columns without a role.
 REST = {"qi": "quasi-identifier", "other": "other", "drop": "dropped"}
-FEW = 5  # rows that a message names
 # Fields of a plan that describe the values of a column, whatever its role.
 OF_VALUES = ("types", "levels", "hierarchies", "formats", "missing_values")
 LATER = ("digits", "outward", "formats", "cells")  # fields of a plan on how values are published
@@ -226,12 +226,20 @@ def markers(plan: Plan, name: str) -> tuple[Any, ...]:
 
 
 def attribute(
-    table: Any, name: str, plan: Plan, *, text: bool = False, decimal: str = ".", sensitive: bool = False
+    table: Any,
+    name: str,
+    plan: Plan,
+    *,
+    text: bool = False,
+    decimal: str = ".",
+    sensitive: bool = False,
+    counts: Array | None = None,
 ) -> Read:
     """Return a column with its values, of the kind that the plan declares or that is inferred.
 
     Markers of missing values are about quasi-identifiers. A `sensitive` column publishes them as values, so they count
     as values. In a column of text that holds numbers or dates otherwise, a marker that is neither is missing.
+    If the table holds different rows of a larger one, `counts` int64[n] says how often each occurs there.
     """
     column = without_markers(table.column(name), markers(plan, name), decimal)
     if sensitive:
@@ -252,23 +260,28 @@ def attribute(
     default = None
     by_values = not declared and kind in ("integer", "continuous") and _is_open(kind, plan, name)
     if by_values and isinstance(values, Numbers):
-        kind, default, why = _of_few(values, kind)
+        kind, default, why = _of_few(values, kind, counts)
         note = why + note.removeprefix("whole numbers, with gaps") if why else note
     if name in plan.digits and kind != "continuous":
         raise OptionError(
             f"The 'digits' of a plan must be about continuous attributes. Got {name!r}, which is {kind}.",
             hint=f"pass types={{{name!r}: 'continuous'}} if it is to have decimals." if kind == "integer" else None,
         )
-    if isinstance(values, Codes) and kind != "ordinal" and len(np.unique(values.codes)) > plan.coordinates:
+    if isinstance(values, Codes) and kind != "ordinal" and _different(values) > plan.coordinates:
         note = "; ".join(filter(None, [note, f"many values, compared in {plan.coordinates} random directions"]))
     hierarchy = None
     if kind == "hierarchical" and isinstance(values, Codes):
-        hierarchy = _hierarchy(plan, name, values)
+        hierarchy = hierarchy_of(plan, name, values, rows=counts is None)
     how, step = _representative(plan, name, kind, default), plan.outward.get(name)
     step = None if step is None else checked_step(step, kind, how, name)
     importance = plan.importance.get(name, 1.0)
     described = Attribute((name,), kind, how, importance, hierarchy, not declared, note, step, by_values)
     return Read(described, values, (writing,))
+
+
+def _different(values: Codes) -> int:
+    """Return how many different codes there are; that of missing values is one of them."""
+    return int(np.count_nonzero(np.bincount(values.codes + 1)))
 
 
 def _kind_of(column: Any, schema: Any, name: str, plan: Plan, text: bool, decimal: str) -> tuple[str, str]:
@@ -311,9 +324,9 @@ def _is_open(kind: str, plan: Plan, name: str) -> bool:
     return not said and plan.release == "microaggregation"
 
 
-def _of_few(values: Numbers, kind: str) -> tuple[str, str | None, str]:
+def _of_few(values: Numbers, kind: str, counts: Array | None = None) -> tuple[str, str | None, str]:
     """Return the kind of numbers, what groups publish (None: as usual), and a note on why."""
-    few = few_whole(values.values)
+    few = few_whole(values.values, counts)
     if not few:
         return kind, None, ""
     words = f"{few} different whole numbers: published as they occur (median); 'continuous' averages them"
@@ -367,78 +380,3 @@ def _representative(plan: Plan, name: str, kind: str, default: str | None = None
             hint=near_names(how, REPRESENTATIVES[kind], f"the default is {default!r}."),
         )
     return how
-
-
-def _hierarchy(plan: Plan, name: str, values: Codes) -> Hierarchy:
-    """Return the hierarchy of a column, which must contain all of its values."""
-    given = plan.hierarchies.get(name)
-    if given is None:
-        raise OptionError(
-            f"A hierarchical attribute must have a hierarchy. Got none for the column {name!r}.",
-            hint=f"pass hierarchies={{{name!r}: 'file.csv'}} (--hierarchy {name}=file.csv).",
-        )
-    rule, numbers = _rule(given, name)
-    if rule and not values.levels:
-        return Hierarchy.from_nested(["*"])  # there is nothing to build on
-    if rule == "prefixes":
-        hierarchy = Hierarchy.from_prefixes(values.levels, numbers or None)
-    elif rule == "widths":
-        hierarchy = Hierarchy.intervals(values.levels, numbers)
-    elif isinstance(given, dict) and set(given) in ({"labels", "parents"}, {"labels", "parents", "lengths"}):
-        hierarchy = Hierarchy.from_plain(given, f"the hierarchy of {name!r}")
-    elif isinstance(given, str):
-        hierarchy = Hierarchy.load(given)
-    else:
-        hierarchy = Hierarchy.from_nested(given, name=f"the hierarchy of {name!r}")
-    _refuse_uncovered(hierarchy, values, name)
-    return hierarchy
-
-
-def _rule(given: Any, name: str) -> tuple[str, list[Any]]:
-    """Return how a hierarchy is built from the values of its column, ``prefixes`` or ``widths``, and the numbers.
-
-    An empty text is returned if the hierarchy is given as it is.
-    """
-    if isinstance(given, dict) and set(given) in ({"prefixes"}, {"widths"}):
-        ((rule, numbers),) = given.items()
-    elif isinstance(given, str) and (given == "prefixes" or given.startswith(("prefixes:", "widths:"))):
-        rule, colon, rest = given.partition(":")
-        numbers = rest.split(",") if colon else []
-    else:
-        return "", []
-    return rule, _numbers(numbers, name, falling=rule == "prefixes")
-
-
-def _refuse_uncovered(hierarchy: Hierarchy, values: Codes, name: str) -> None:
-    """Refuse values that are not in the hierarchy, and say in which rows they are, but not what they are."""
-    codes, first = np.unique(values.codes, return_index=True)
-    first, codes = first[codes >= 0], codes[codes >= 0]
-    lost = set(hierarchy.uncovered([values.levels[code] for code in codes]))
-    if lost:
-        rows = sorted(int(row) + 1 for row, code in zip(first, codes, strict=True) if values.levels[code] in lost)
-        listed = ", ".join(map(str, rows[:FEW])) + (", .." if len(rows) > FEW else "")
-        raise DataError(
-            f"Every value of column {name!r} must be in its hierarchy. Got {len(lost)} of {len(codes)} that are not, "
-            f"first in row{'' if len(rows) == 1 else 's'} {listed} of the table.",
-            hint=f"{_near_labels(hierarchy, lost)}Hierarchy.uncovered lists them; complete the hierarchy, or declare "
-            "what stands for missing with missing_values (--na).",
-        )
-
-
-def _near_labels(hierarchy: Hierarchy, lost: set[str]) -> str:
-    """Return how many values the hierarchy has in another spelling, for a hint; nothing if it has none."""
-    known = {as_read(label) for label in hierarchy.labels}
-    near = sum(as_read(value) in known for value in lost)
-    which = "it is" if len(lost) == 1 else f"{near} of them {'is' if near == 1 else 'are'}"
-    return f"{which} there in another spelling (case, spaces, leading zeros); " if near else ""
-
-
-def _numbers(given: Any, name: str, *, falling: bool = False) -> list[Any]:
-    """Return the lengths of prefixes as descending integers, or the widths of intervals as ascending numbers."""
-    try:
-        return sorted((int(part) for part in given), reverse=True) if falling else sorted(float(part) for part in given)
-    except (TypeError, ValueError):
-        raise OptionError(
-            f"The hierarchy of {name!r} must list the numbers of its levels. Got {given!r}.",
-            hint="such as prefixes:2,3 or widths:5,10,20.",
-        ) from None

@@ -56,6 +56,9 @@ class Sensitive(NamedTuple):
         The number of different texts if some of them read as one value (`shoal.tables.spelling`), else 0.
     units : int64[n] or None
         The unit of each record, from 0 on, if units are counted instead of records.
+    whole : (float64[values], float) or None
+        How many records of the table (units, if they are counted) have each value, and how many have none, if the
+        records here are only some of the table. None: these are all.
     """
 
     name: str
@@ -65,6 +68,7 @@ class Sensitive(NamedTuple):
     words: tuple[str, ...] | None = None
     spellings: int = 0
     units: Array | None = None
+    whole: tuple[Array, float] | None = None
 
 
 def sensitive(

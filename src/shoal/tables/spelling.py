@@ -17,6 +17,11 @@ import numpy as np
 
 from shoal.arrays import Array
 
+# What a release says of its units, which are not published: neither the name of their column nor their number.
+UNITS_READ_ALIKE = (
+    "Some units are written in several ways that read alike: they differ only in case, spaces, invisible characters or "
+    "the way a number is written. Such units count as one."
+)
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,9})?")
 # Letters and marks that nothing shows of, besides the categories Cc (controls) and Cf (formats).
 _INVISIBLE = {0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFFA0}

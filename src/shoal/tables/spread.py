@@ -37,6 +37,10 @@ class Spread(NamedTuple):
     squares: Array
     shares: Array
 
+    def taken(self, codes: Array) -> Spread:
+        """Return the spread of records, given that of levels and the level of each record (-1 if it is missing)."""
+        return self._replace(nodes=np.append(self.nodes, -1)[codes], missing=codes < 0)
+
     def squared_error(self, labels: Array | None = None, weights: Array | None = None) -> float:
         """Return the sum of squared distances of records to the means of their groups, with weights.
 

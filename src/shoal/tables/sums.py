@@ -13,7 +13,7 @@ from shoal.arrays import Array
 _PART = 2.0**31
 
 
-def power_above(x: Array) -> Array:
+def power_above(x: Array | float) -> Array:
     """Return, for each x >= 0, a power of two that it does not exceed (or the largest power of two)."""
     return np.asarray(np.ldexp(1.0, np.minimum(np.frexp(x)[1], 1023)))
 
@@ -28,14 +28,24 @@ def segment_sums(x: Array, starts: Array) -> Array:
     starts : int64[m]
         Where segments begin. No segment may be empty, and the first begins at 0.
     """
+    high, low = integers_of(x)
+    highs, lows = np.add.reduceat(high, starts), np.add.reduceat(low, starts)
+    return np.asarray((highs + lows / _PART) / _PART)
+
+
+def integers_of(x: Array) -> tuple[Array, Array]:
+    """Return numbers within [-4, 4] as two integers each: int64[n], int64[n]."""
     scaled = x * _PART
     high = np.rint(scaled)
     scaled -= high
     scaled *= _PART
     np.rint(scaled, out=scaled)
-    highs = np.add.reduceat(high.astype(np.int64), starts)
-    lows = np.add.reduceat(scaled.astype(np.int64), starts)
-    return np.asarray((highs + lows / _PART) / _PART)
+    return high.astype(np.int64), scaled.astype(np.int64)
+
+
+def sum_of(high: int, low: int) -> float:
+    """Return the number that sums of such integers stand for."""
+    return (float(high) + low / _PART) / _PART
 
 
 def exact_sum(x: Array) -> float:

@@ -16,7 +16,7 @@ import numpy as np
 from shoal.arrays import Array
 from shoal.errors import DataError
 from shoal.tables import calendar, dates, numerals
-from shoal.tables.digit_dates import of_digits
+from shoal.tables.digit_dates import WIDTHS, kind_of, of_digits
 from shoal.tables.notation import Notation, contains, count, different, matches, trimmed, unnamed
 from shoal.tables.numerals import DECIMAL, Numeral, plain_numbers
 
@@ -70,8 +70,20 @@ def _of_numbers(present: Any, decimal: str, name: str, thousands: str | None) ->
     if numeral == Numeral():
         pattern = digits_pattern(numbers, name)
         if pattern is not None:
-            return "date", f"digits read as dates of the form {pattern}"
+            return kind_of(pattern), f"digits read as dates of the form {pattern}"
     return ("nominal", "codes: some have leading zeros") if contains(numbers, LEADING_ZERO) else ("integer", "")
+
+
+def counts_matter(different: Any, decimal: str) -> bool:
+    """Return whether the kind of a text column may depend on how often its different texts occur.
+
+    It does so only if some of them look like numbers or dates and others do not, or if digits may be dates.
+    """
+    present = trimmed(different)
+    forms = ((present, LIKE_A_NUMBER), (plain_numbers(present, decimal), DECIMAL), (present, dates.DATED))
+    if any(0 < count(column, pattern) < len(present) for column, pattern in forms):
+        return True
+    return contains(present, r"\d{6}")
 
 
 def digits_pattern(texts: Any, name: str) -> str | None:
@@ -81,7 +93,7 @@ def digits_pattern(texts: Any, name: str) -> str | None:
 
     pattern = of_digits(pc.cast(texts, pa.float64()).to_numpy(zero_copy_only=False), name)
     # Without its zero, 1021986 may be the first or the tenth day of a month.
-    whole = pattern is None or matches(texts, r"^\d{6}$" if pattern == "%Y%m" else r"^\d{8}$")
+    whole = pattern is None or matches(texts, rf"^\d{{{WIDTHS[pattern]}}}$")
     return pattern if whole else None
 
 
@@ -203,6 +215,8 @@ def to_moments(column: Any, writing: Notation, name: str) -> tuple[Array, Notati
     if len(present) == 0:
         return np.full(len(column), np.nan), writing._replace(pattern=f"{dates.ISO} %H:%M")
     found = dates.recognised(present, name)
+    if found is None and matches(present, DIGITS) and (pattern := digits_pattern(present, name)) is not None:
+        return to_moments(column, writing._replace(pattern=pattern), name)
     if found is None:
         raise dates.not_moments(name)
     digits = found.digits if writing.digits is None else writing.digits
