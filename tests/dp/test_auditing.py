@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
-from auditing import empirical_epsilon, largest_change, lower_epsilon, share_interval
+from benchmarks.auditing import empirical_epsilon, lower_epsilon, share_interval
+
+from auditing import largest_change
 
 RUNS = 40_000
 

@@ -160,3 +160,9 @@ def test_delta_falls_with_k_and_epsilon_and_grows_with_beta():
 def test_what_cannot_be_computed(arguments, words):
     with pytest.raises(OptionError, match=words):
         sampling_delta(*arguments)
+
+
+@pytest.mark.parametrize("epsilon", [100, 1000, 1e6])
+def test_delta_of_a_large_epsilon_is_that_all_of_k_records_are_kept(epsilon):
+    """Then a count of k tells that somebody was there only if all k records of a cell were sampled."""
+    assert sampling_delta(5, 0.25, epsilon) == pytest.approx(0.25**5, rel=1e-12)

@@ -1,5 +1,6 @@
 """Declared domains: round trips, clipping, refusals, templates."""
 
+import json
 from datetime import date, datetime
 
 import numpy as np
@@ -40,8 +41,7 @@ def test_values_become_places_and_places_values():
     domain = Domain.of(COLUMNS)
     with np.errstate(all="raise"), pytest.raises(DataError):
         domain.encode(TABLE.set_column(0, "age", pa.array([1, None, 2])))
-    table = TABLE.set_column(1, "income", pa.array([0.34, -9.0, 1e100]))
-    coded = domain.encode(table)
+    coded = domain.encode(TABLE)
     assert coded.codes.tolist() == [
         [3, 43, 1, 1, 1, 0, 1, 0],
         [120, 0, 0, 0, 0, 2, 0, 2],
@@ -66,8 +66,6 @@ def test_text_is_read_as_plans_say():
 
 @pytest.mark.parametrize("suffix", ["yaml", "json"])
 def test_a_domain_survives_its_file(tmp_path, suffix):
-    import json
-
     domain = Domain.of(COLUMNS, rows_per_unit=3)
     path = tmp_path / f"domain.{suffix}"
     path.write_text(domain.to_yaml() if suffix == "yaml" else json.dumps(domain.to_plain()), encoding="utf-8")
@@ -173,3 +171,81 @@ def test_a_template_holds_names_and_kinds_alone():
     }
     with pytest.raises(OptionError, match="filled in"):
         Domain.from_plain(plain)
+
+
+@pytest.mark.parametrize(
+    ("kind", "texts", "formats"),
+    [
+        ("date", ["03/04/1990", "25/12/1990"], {"x": "%d/%m/%Y"}),
+        ("date", ["03.04.1990"], {"x": "%d.%m.%Y"}),
+        ("datetime", ["03/04/1990 10:00"], {"x": "%d/%m/%Y %H:%M"}),
+        ("datetime", ["1990-04-03T10:00:00+02:00"], None),
+    ],
+)
+def test_dates_are_not_read_by_a_notation_that_other_records_decide(kind, texts, formats):
+    """The 25th of a month would tell that days stand first in all rows."""
+    domain = Domain.of({"x": {"kind": kind, "lower": "1980-01-01", "upper": "1999-12-31"}})
+    table = pa.table({"x": texts})
+    with pytest.raises(DataError, match="'formats'") as caught:
+        domain.encode(table, text=True)
+    assert "1990-04" not in str(caught.value)
+    if formats is not None:
+        assert (domain.encode(table, text=True, formats=formats).codes > 0).all()
+
+
+def test_digits_are_dates_if_their_notation_is_declared():
+    domain = Domain.of({"x": {"kind": "date", "lower": "1980-01-01", "upper": "1999-12-31"}})
+    for column in ([19900403], ["19900403"]):
+        with pytest.raises(DataError, match="'formats'"):
+            domain.encode(pa.table({"x": column}), text=True)
+        assert domain.encode(pa.table({"x": column}), text=True, formats={"x": "%Y%m%d"}).codes.tolist() == [[3745]]
+
+
+def test_numbers_are_read_one_by_one():
+    """Marks between thousands could turn up in one record and be missing in another."""
+    domain = Domain.of({"x": {"kind": "continuous", "lower": 0, "upper": 10_000, "step": 1}})
+    for texts in (["1,234", "2,345"], ["5 EUR", "6 EUR"], ["$5", "$6"]):
+        with pytest.raises(DataError, match="thousands"):
+            domain.encode(pa.table({"x": texts}), text=True)
+    assert domain.encode(pa.table({"x": ["1,234"]}), text=True, thousands=",").codes.tolist() == [[1234]]
+    assert domain.encode(pa.table({"x": ["1e999", "-1e200"]}), text=True).codes.tolist() == [[10_000], [0]]
+
+
+def test_a_declared_mark_does_not_let_another_one_be_guessed():
+    """The record 1.500.000 would make a thousand of 1.500 in all others."""
+    domain = Domain.of({"x": {"kind": "continuous", "lower": 0, "upper": 10_000, "step": 0.1}})
+    how = {"text": True, "thousands": ","}
+    assert domain.encode(pa.table({"x": ["1.500", "2,500"]}), **how).codes.tolist() == [[15], [25_000]]
+    for others in (["1.500.000"], ["1 500"]):
+        with pytest.raises(DataError):
+            domain.encode(pa.table({"x": ["1.500", *others]}), **how)
+
+
+def test_truth_values_are_read_as_tables_write_them():
+    for described in ({"kind": "boolean"}, {"kind": "boolean", "values": ["False", "True"], "other": "FALSE"}):
+        domain = Domain.of({"x": described})
+        assert domain.encode(pa.table({"x": ["True", "FALSE", "true"]}), text=True).codes.tolist() == [[1], [0], [1]]
+    with pytest.raises(OptionError, match="twice"):
+        Domain.of({"x": {"kind": "boolean", "values": ["yes", "Yes"]}})
+
+
+@pytest.mark.parametrize("name", ["sex", "school", "age", "born"])
+def test_a_release_holds_declared_values_alone(name):
+    """What others count as, when a table is read, is no excuse for a release."""
+    stand_in = {"sex": "f", "school": 1}.get(name, COLUMNS[name].get("lower"))
+    one = Domain.of({name: {**COLUMNS[name], "missing": stand_in}}).columns[name]
+    inside = pa.chunked_array([one.decode(np.array([one.size - 1]))])
+    assert one.holds(inside)
+    assert not one.holds(pa.chunked_array([pa.nulls(1, inside.type)]))
+    if name == "school":
+        assert not one.holds(pa.chunked_array([[9]]))
+
+
+def test_escaped_letters_in_json_are_whole(tmp_path):
+    described = {"columns": {"x": {"kind": "nominal", "values": ["\U0001f600", "b"]}}}
+    for name, text in (("d.json", json.dumps(described)), ("d.yaml", "columns: {x: {kind: nominal, values: [😀, b]}}")):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        assert Domain.load(tmp_path / name).columns["x"].values == ("\U0001f600", "b")
+    (tmp_path / "d.yaml").write_text(json.dumps(described).replace("\\ude00", ""), encoding="utf-8")
+    with pytest.raises(OptionError, match="half a character"):
+        Domain.load(tmp_path / "d.yaml")

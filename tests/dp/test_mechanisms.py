@@ -93,7 +93,12 @@ def test_answers_about_nothing():
         (lambda ledger: mechanisms.quantile(ledger, VALUES, VALUES, 1, alpha=2), "alpha"),
         (lambda ledger: mechanisms.histogram(ledger, np.array([4]), 4, 1), "codes"),
         (lambda ledger: mechanisms.mean(ledger, VALUES, 9, 0, 1), "swapped"),
+        (lambda ledger: mechanisms.mean(ledger, VALUES, 0.5, 9, 1), "whole numbers"),
+        (lambda ledger: mechanisms.mean(ledger, VALUES, 0, 2**61, 1), "whole numbers up to"),
+        (lambda ledger: mechanisms.mean(ledger, VALUES, 0, 2**41, 1), "apart"),
         (lambda ledger: mechanisms.variance(ledger, VALUES, 0, 2**27, 1), "apart"),
+        (lambda ledger: mechanisms.exponential(ledger, np.array([1e10]), 1), "not too large"),
+        (lambda ledger: mechanisms.laplace(ledger, np.array([2**63], np.uint64), 1), "64 bits"),
     ],
 )
 def test_what_cannot_be_asked_is_refused(ask, words):
@@ -101,3 +106,18 @@ def test_what_cannot_be_asked_is_refused(ask, words):
     with pytest.raises(OptionError, match=words):
         ask(ledger)
     assert not ledger.entries
+
+
+def test_sums_that_do_not_fit_change_by_no_more_than_a_row(monkeypatch):
+    """4096 numbers at the bounds: their squares sum up to 2^64, which would come out as 0."""
+    seen = []
+    monkeypatch.setattr(mechanisms, "drawn", lambda measurement, data: seen.append(data.copy()) or data)
+    widest = 2**26
+    for n in (2047, 2048, 4096):
+        seen.clear()
+        values = np.repeat([0, widest], n)
+        for rows in (values, values[:-1]):
+            mechanisms.variance(Ledger(Budget(1)), rows, 0, widest, 1)
+        squares = [int(seen[at][0]) for at in (2, 5)]
+        assert 0 <= squares[0] - squares[1] <= widest**2
+        assert squares[0] == min(2 * n * widest**2, 2**62)

@@ -4,10 +4,10 @@ from itertools import product
 
 import numpy as np
 import pytest
-from auditing import seeded
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from auditing import seeded
 from shoal.dp import mechanisms
 from shoal.dp.budget import Budget, Ledger
 from shoal.dp.domain import Coded, Domain

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 import pytest
-from auditing import seeded
 
+from auditing import seeded
 from shoal.dp import intervals, mechanisms
 from shoal.dp.budget import Budget, Ledger, Neighbours
 from shoal.dp.domain import Coded, Domain

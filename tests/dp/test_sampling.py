@@ -6,8 +6,8 @@ from math import comb
 
 import numpy as np
 import pytest
-from auditing import seeded
 
+from auditing import seeded
 from shoal.dp import sampling
 from shoal.dp.budget import Budget, Ledger, Neighbours
 from shoal.dp.calculators import sampling_delta

@@ -5,10 +5,10 @@ from itertools import combinations_with_replacement, product
 
 import numpy as np
 import pytest
-from auditing import seeded
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from auditing import seeded
 from shoal.dp.budget import Budget, Ledger
 from shoal.dp.domain import Coded, Domain
 from shoal.dp.small_db import candidates_of, queries_of, ranges, records_of, small_db, utilities

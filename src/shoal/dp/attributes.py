@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
@@ -16,9 +16,10 @@ import numpy as np
 
 from shoal.arrays import Array
 from shoal.errors import DataError, OptionError, near_names
-from shoal.plan import moment_of
+from shoal.plan_checks import moment_of
 from shoal.tables import columns as _columns
 from shoal.tables.hierarchy import Hierarchy
+from shoal.tables.notation import is_text, matches, trimmed
 
 NUMBERS = ("integer", "continuous")
 TIMES = {"date": 86400, "datetime": 1}  # seconds of a step of 1
@@ -27,6 +28,8 @@ CATEGORIES = ("nominal", "ordinal", "boolean", "hierarchical")
 MOST_PLACES = 2**31
 # A continuous column without a step gets this many places or up to ten times as many, in a power of ten.
 PLACES = 10_000
+# Moments that can be read one by one.
+PLAIN_MOMENT = r"^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?)?$"
 KEYS = {
     **dict.fromkeys((*NUMBERS, *TIMES), ("lower", "upper", "step", "missing")),
     **dict.fromkeys(("nominal", "ordinal"), ("values", "missing", "other")),
@@ -74,7 +77,10 @@ class AttributeDomain(ABC):
         kind = "continuous" if kind == "integer" else kind
         pattern = (formats or {}).get(self.name, "")
         how: dict[str, Any] = {"text": text, "decimal": decimal, "pattern": pattern, "thousands": thousands}
-        values, _ = _columns.decode(column, kind, name=self.name, **how)
+        self._check_notation(column, pattern)
+        values, writing = _columns.decode(column, kind, name=self.name, clipped=True, **how)
+        if kind == "continuous" and (writing.prefix or writing.suffix or writing.thousands not in ("", thousands)):
+            raise self._undeclared("numbers without marks between thousands, and without units", "'thousands'")
         lost = int(values.missing.sum())
         if lost and self.missing is None:
             raise DataError(
@@ -85,6 +91,23 @@ class AttributeDomain(ABC):
         codes = self._positions(values)
         codes[values.missing] = self.missing or 0
         return codes
+
+    def _check_notation(self, column: Any, pattern: str) -> None:
+        """Refuse dates whose notation would be guessed from all of them: one record could change how others are read.
+
+        Years before months before days are read alike, whatever the other records are.
+        """
+        if self.kind not in TIMES or pattern:
+            return
+        plain = not is_text(column.type) or matches(trimmed(column.drop_null()), PLAIN_MOMENT)
+        if not plain or _is_number(column.type):
+            raise self._undeclared("dates such as 1990-12-31, or moments such as 1990-12-31T08:30:00", "'formats'")
+
+    def _undeclared(self, what: str, field: str) -> DataError:
+        return DataError(
+            f"The column {self.name!r} must hold {what}, unless the plan says how they are written. Got others.",
+            hint=f"declare it ({field}): a notation that is guessed from the table depends on single records.",
+        )
 
     @abstractmethod
     def _positions(self, values: Any) -> Array:
@@ -97,15 +120,19 @@ class AttributeDomain(ABC):
     def holds(self, column: Any, *, text: bool = False, decimal: str = ".") -> bool:
         """Return whether a column has values of this domain only: a release must."""
         try:
-            positions = self.encode(column, text=text, decimal=decimal)
+            positions = self._alone().encode(column, text=text, decimal=decimal)
         except DataError:
             return False
-        kind = "nominal" if self.kind in CATEGORIES else "continuous" if self.kind == "integer" else self.kind
-        again = _columns.decode(self.decode(positions), kind, name=self.name)[0]
-        found = _columns.decode(column, kind, text=text, decimal=decimal, name=self.name)[0]
         if self.kind in CATEGORIES:
             return True  # others were refused
+        kind = "continuous" if self.kind == "integer" else self.kind
+        again = _columns.decode(self.decode(positions), kind, name=self.name)[0]
+        found = _columns.decode(column, kind, text=text, decimal=decimal, name=self.name)[0]
         return bool(np.allclose(again.values, found.values, rtol=1e-12, atol=0))  # type: ignore[union-attr]
+
+    def _alone(self) -> AttributeDomain:
+        """Return this domain without values that others count as: a release has declared ones alone."""
+        return replace(self, missing=None)
 
     def snapped(self, positions: Array) -> Array:
         """Return int64[m]: the nearest positions that exist."""
@@ -154,10 +181,13 @@ class Categories(AttributeDomain):
 
     @cached_property
     def _index(self) -> dict[str, int]:
-        return {_word(value): at for at, value in enumerate(self.values)}
+        return {_word(value, self.kind): at for at, value in enumerate(self.values)}
+
+    def _alone(self) -> AttributeDomain:
+        return replace(self, missing=None, other=None)
 
     def _positions(self, values: Any) -> Array:
-        of_levels = np.array([self._index.get(_word(level), -1) for level in values.levels] or [0], np.int64)
+        of_levels = np.array([self._index.get(_word(level, self.kind), -1) for level in values.levels] or [0], np.int64)
         unknown = int((of_levels[: len(values.levels)] < 0).sum())
         if unknown and self.other is None:
             raise DataError(
@@ -277,17 +307,20 @@ def _categories(name: str, kind: str, described: Mapping[str, Any], folder: Path
             raise OptionError(f"The 'values' of the column {name!r} must be texts or numbers.")
         if len({type(value) for value in values}) > 1:
             values = tuple(_word(value) for value in values)
-    words = [_word(value) for value in values]
+    words = [_word(value, kind) for value in values]
+    if any("\ud800" <= letter <= "\udfff" for word in words for letter in word):
+        raise OptionError(f"The 'values' of the column {name!r} must be valid texts. Got half a character.")
     if len(set(words)) < len(words):
         raise OptionError(f"The 'values' of the column {name!r} must differ. Got some twice.")
-    places = {key: _place(name, key, described[key], words) for key in ("missing", "other") if key in described}
+    stand_in = {key: _word(described[key], kind) for key in ("missing", "other") if key in described}
+    places = {key: _place(name, key, word, words) for key, word in stand_in.items()}
     return Categories(name, kind, len(values), places.get("missing"), plain, values, places.get("other"), hierarchy)
 
 
-def _place(name: str, key: str, value: Any, words: list[str]) -> int:
-    if _word(value) not in words:
+def _place(name: str, key: str, word: str, words: list[str]) -> int:
+    if word not in words:
         raise OptionError(f"The {key!r} of the column {name!r} must be one of its declared values.")
-    return words.index(_word(value))
+    return words.index(word)
 
 
 def _hierarchy(name: str, given: Any, folder: Path | None) -> Hierarchy:
@@ -302,6 +335,12 @@ def _hierarchy(name: str, given: Any, folder: Path | None) -> Hierarchy:
     raise OptionError(f"The 'hierarchy' of the column {name!r} must be a file, or nested names. Got none.")
 
 
+def _is_number(kind: Any) -> bool:
+    import pyarrow.types as pt
+
+    return bool(pt.is_integer(kind) or pt.is_floating(kind) or pt.is_decimal(kind))
+
+
 def _plain(described: Mapping[str, Any]) -> dict[str, Any]:
     """Return the description with dates as texts and tuples as lists, as files hold them."""
     return {
@@ -310,8 +349,7 @@ def _plain(described: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _word(value: Any) -> str:
-    """Return a category as tables write it."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+def _word(value: Any, kind: str = "") -> str:
+    """Return a category as tables write it; truth values are also written True and TRUE."""
+    word = str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    return word.lower() if isinstance(value, bool) or kind == "boolean" else word

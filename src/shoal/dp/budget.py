@@ -20,11 +20,11 @@ How = Literal["sequential", "parallel"]
 
 def exact(value: Any, name: str) -> Fraction:
     """Return the number that was written: 0.1 is one tenth, not the double next to it."""
+    if isinstance(value, Fraction):
+        return value
     try:
         if isinstance(value, bool):
             raise TypeError
-        if isinstance(value, Fraction):
-            return value
         return Fraction(Decimal(repr(float(value)) if hasattr(value, "__float__") and not _is_exact(value) else value))
     except (TypeError, ValueError, InvalidOperation, OverflowError):
         raise OptionError(f"The {name!r} of a budget must be a finite number. Got {value!r}.") from None
@@ -142,6 +142,7 @@ class Ledger:
     budget: Budget
     neighbours: Neighbours = field(default_factory=Neighbours)
     _entries: list[Entry] = field(default_factory=list, init=False, repr=False)
+    _spent: tuple[Fraction, Fraction] = field(default=(Fraction(0), Fraction(0)), init=False, repr=False)
 
     @property
     def entries(self) -> tuple[Entry, ...]:
@@ -151,10 +152,7 @@ class Ledger:
     @property
     def spent(self) -> tuple[Fraction, Fraction]:
         """Return the epsilon and the delta spent so far."""
-        return (
-            sum((entry.epsilon for entry in self._entries), Fraction(0)),
-            sum((entry.delta for entry in self._entries), Fraction(0)),
-        )
+        return self._spent
 
     @property
     def remaining(self) -> tuple[Fraction, Fraction]:
@@ -172,6 +170,7 @@ class Ledger:
         """
         entry = self.afford(what, epsilon, delta, how=how)
         self._entries.append(entry)
+        self._spent = self._spent[0] + entry.epsilon, self._spent[1] + entry.delta
         return entry
 
     def afford(self, what: str, epsilon: Number, delta: Number = 0, *, how: How = "sequential") -> Entry:

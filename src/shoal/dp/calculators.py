@@ -173,8 +173,9 @@ def sampling_delta(k: int, beta: float, epsilon: float) -> float:
 
 
 def _records(count: int, gamma: Decimal) -> int:
-    """Return the largest n for which `count` is the least number above gamma n."""
-    return int((count / gamma).to_integral_value(ROUND_CEILING)) - 1
+    """Return the largest n for which `count` is the least number above gamma n; `count` itself is one."""
+    # With a large epsilon, gamma is below 1 by less than all digits tell.
+    return max(count, int((count / gamma).to_integral_value(ROUND_CEILING)) - 1)
 
 
 def _log_tail(n: int, count: int, rate: Decimal) -> Decimal:
@@ -194,7 +195,9 @@ def _log_tail(n: int, count: int, rate: Decimal) -> Decimal:
 
 def _log_chernoff(n: int, gamma: Decimal, rate: Decimal) -> Decimal:
     """Return Chernoff's bound of log Pr[Bin(n, rate) >= gamma n]; it falls as n grows, since gamma exceeds the rate."""
-    apart = gamma * (gamma / rate).ln() + (1 - gamma) * ((1 - gamma) / (1 - rate)).ln()
+    apart = gamma * (gamma / rate).ln()
+    if gamma < 1:
+        apart += (1 - gamma) * ((1 - gamma) / (1 - rate)).ln()
     return -n * apart
 
 

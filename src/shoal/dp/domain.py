@@ -29,7 +29,9 @@ FILL_IN = "FILL IN"
 TEMPLATE = """\
 # Which values the columns can have, for a differentially private release. Fill in every {fill!r} from what is known
 # about the subject (a law, a questionnaire, common sense). Do not look at the table: bounds taken from it tell of it.
-# Values outside of bounds are moved to them. Remove columns that are not to be released.
+# Values outside of bounds are moved to them. Remove columns that are not to be released. Kinds are suggested by the
+# table: check them too, for example by its codebook. A further line `missing: VALUE` says what a missing value counts
+# as, and `other: VALUE` what a category counts as that is not listed; without them, such rows are refused.
 """
 
 
@@ -108,13 +110,13 @@ class Domain:
 
         file = Path(path)
         try:
-            plain = yaml.safe_load(file.read_text(encoding="utf-8"))
+            plain = _parsed(file.read_text(encoding="utf-8"))
         except FileNotFoundError:
             raise OptionError(
                 f"The domain must be in a file that exists. Got {str(file)!r}.",
                 hint="shoal anonymize --dp .. --dry-run writes a template to fill in.",
             ) from None
-        except (OSError, UnicodeDecodeError, yaml.YAMLError):
+        except (OSError, UnicodeDecodeError, RecursionError, yaml.YAMLError):
             raise OptionError(f"The domain in {str(file)!r} must be readable YAML or JSON.") from None
         return cls.from_plain(plain, file.parent)
 
@@ -182,6 +184,39 @@ def template(kinds: Mapping[str, str]) -> str:
             keys = ["lower", "upper"]
         lines += [f"    {key}: {FILL_IN}" for key in keys]
     return "\n".join([*lines, ""])
+
+
+def _parsed(text: str) -> Any:
+    """Return what a file in JSON or YAML holds. JSON first: YAML would read an escaped emoji as two halves of one."""
+    import json
+
+    import yaml
+
+    try:
+        return json.loads(text)
+    except ValueError:
+        return yaml.safe_load(text)
+
+
+def plain_of(read: Any) -> dict[str, Any]:
+    """Return a domain that was read from a file as plain values for JSON, with what is still to be filled in.
+
+    Only its outer form is checked: it is for showing it. :meth:`Domain.from_plain` checks all of it.
+    """
+    import json
+
+    columns = read.get("columns") if isinstance(read, Mapping) else None
+    if not isinstance(columns, Mapping) or not columns:
+        raise OptionError("A domain must have 'columns', a mapping from names to their values. Got none.")
+    plain: dict[str, Any] = json.loads(json.dumps(read, default=_in_iso, allow_nan=False))
+    return plain
+
+
+def _in_iso(value: Any) -> str:
+    """Return a date or a moment as JSON can hold it."""
+    if not hasattr(value, "isoformat"):
+        raise ValueError("neither plain nor a date")
+    return str(value.isoformat())
 
 
 # Words that YAML reads as something else than a text.

@@ -14,7 +14,7 @@ from shoal.arrays import Array
 from shoal.dp import mechanisms
 from shoal.dp.budget import Ledger
 from shoal.dp.domain import Coded
-from shoal.dp.released import Released
+from shoal.dp.released import Released, repeated
 from shoal.errors import TooLargeError
 from shoal.progress import Progress, silent
 
@@ -62,7 +62,7 @@ def histogram_release(
         return Released(coded.domain, (lower + upper) / 2, counts[kept])
     # The counts are noisy: how records are drawn from them need not be secret.
     generator = np.random.default_rng()
-    cell = np.repeat(np.arange(len(kept)), counts[kept])
+    cell = repeated(counts[kept], len(shape))
     drawn = np.floor(lower[cell] + generator.random((len(cell), len(shape))) * (upper - lower + 1.0)[cell])
     return Released(coded.domain, drawn[generator.permutation(len(drawn))])
 

@@ -27,7 +27,7 @@ from shoal.arrays import Array
 from shoal.dp.budget import Ledger
 from shoal.dp.domain import Coded
 from shoal.dp.mechanisms import laplace
-from shoal.dp.released import Released
+from shoal.dp.released import Released, repeated
 from shoal.errors import OptionError, TooLargeError
 from shoal.partitioning.insensitive import along_hilbert_curve
 from shoal.progress import Progress, silent
@@ -75,7 +75,7 @@ def noisy_means(
     said = (f"Each mean is that of {k:,} records; the noise of a mean has the scale {_noise(change, k, epsilon)}.",)
     counts = np.full(groups, k)
     if form == "records":
-        return Released(coded.domain, np.repeat(means, counts, axis=0), None, said)
+        return Released(coded.domain, means[repeated(counts, d)], None, said)
     return Released(coded.domain, means, counts, said)
 
 

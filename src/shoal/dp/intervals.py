@@ -21,8 +21,7 @@ from shoal.dp.budget import Budget, Ledger
 from shoal.dp.domain import Coded
 from shoal.dp.grids import nonnegative
 from shoal.dp.mechanisms import laplace
-from shoal.dp.released import Released
-from shoal.errors import TooLargeError
+from shoal.dp.released import Released, repeated
 from shoal.progress import Progress, silent
 
 # Shares of the budget: the searches, the counts of all levels but the last, and those of the boxes at the end.
@@ -30,8 +29,6 @@ SEARCHES, COUNTS, LAST = Fraction(6, 10), Fraction(1, 10), Fraction(3, 10)
 # An interval is closed when it seems to have a share of the records, but never before it stands out of the noise: this
 # many times the scale of the noise of a count.
 CLEAR = 3.0
-# Noisy counts of a tiny epsilon may be anything: more records than this are not drawn.
-MOST_RECORDS = 200_000_000
 # `alpha="auto"` makes at most this many intervals a level.
 MOST = 100.0
 
@@ -87,14 +84,9 @@ def published(
     lower, upper, counts = lower[some], upper[some], counts[some]
     if form == "aggregated":
         return Released(coded.domain, (lower + upper) / 2, counts, said)
-    if counts.sum() > MOST_RECORDS:
-        raise TooLargeError(
-            f"A release must have at most {MOST_RECORDS:,} records. Got {int(counts.sum()):,} by noisy counts.",
-            hint='epsilon may be too small to count anything; form="aggregated" releases the counts.',
-        )
     # What is drawn here protects nobody: the boxes and the counts are public. No seed is needed either.
-    low, high = np.repeat(lower, counts, axis=0), np.repeat(upper, counts, axis=0)
-    drawn = np.random.default_rng().integers(low, high + 1)
+    row = repeated(counts, lower.shape[1])
+    drawn = np.random.default_rng().integers(lower[row], upper[row] + 1)
     return Released(coded.domain, drawn.astype(np.float64), None, said)
 
 

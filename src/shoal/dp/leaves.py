@@ -12,7 +12,7 @@ from shoal.dp import mechanisms
 from shoal.dp.budget import Ledger
 from shoal.dp.cuts import UNIT
 from shoal.dp.domain import Coded, Domain
-from shoal.dp.released import Released
+from shoal.dp.released import Released, repeated
 from shoal.dp.trees import Tree, consistent
 
 # Categories of an attribute with more are not counted in every box: its most frequent one is asked for.
@@ -197,7 +197,7 @@ def released(answers: Answers, form: str, random: np.random.Generator | None = N
         kept = counts > 0
         return Released(answers.domain, positions[kept], counts[kept])
     generator = np.random.default_rng() if random is None else random
-    box = np.repeat(np.arange(len(counts)), counts)
+    box = repeated(counts, positions.shape[1])
     drawn = positions[box]
     for at in range(positions.shape[1]):
         if at in answers.frequencies:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -23,8 +23,14 @@ from shoal.arrays import Array
 from shoal.dp.budget import Ledger, Number, exact
 from shoal.errors import OptionError, ShoalError
 
-# Scores are floating-point numbers outside; this many steps make up the sensitivity.
+# Scores are floating-point numbers outside; this many steps make up the sensitivity. With more steps than `MOST_STEPS`,
+# the arithmetic of floating-point numbers is off by more than the part of a step that is paid for.
 STEPS = 2**20
+MOST_STEPS = 2**51
+# Sums beyond are taken for this: a sum that ran over would jump from one end of 64 bits to the other.
+LARGEST_SUM = 2**62
+# Bounds of means and of variances, and how far they may be apart.
+LARGEST_BOUND, WIDEST_MEAN, WIDEST_VARIANCE = 2**60, 2**40, 2**26
 
 
 @lru_cache(maxsize=1)
@@ -127,7 +133,7 @@ def exponential(
     if not (math.isfinite(sensitivity) and sensitivity > 0):
         raise OptionError(f"The 'sensitivity' of a choice must be a number above 0. Got {sensitivity!r}.")
     steps = np.rint(given / sensitivity * STEPS)
-    if not (np.abs(steps) < 2**62).all():
+    if not (np.abs(steps) < MOST_STEPS).all():
         raise OptionError("The utilities of a choice must be finite, and not too large for their sensitivity.")
     # Each of two rounded utilities is off by half a step, and by less than that for their own arithmetic.
     return noisy_maximum(ledger, steps.astype(np.int64), epsilon, sensitivity=STEPS + 2, what=what)
@@ -161,20 +167,8 @@ def quantile(
         raise OptionError("The candidates of a quantile must be rising numbers, at least one.")
     if not 0 <= alpha <= 1:
         raise OptionError(f"The 'alpha' of a quantile must be from 0 to 1. Got {alpha!r}.")
-
-    def make(scale: float) -> Any:
-        opendp = library()
-        return opendp.m.make_private_quantile(
-            opendp.vector_domain(opendp.atom_domain(T="i64")),
-            opendp.symmetric_distance(),
-            opendp.max_divergence(),
-            candidates=candidates,
-            alpha=float(alpha),
-            scale=scale,
-        )
-
     # What a quantile costs does not depend on its candidates.
-    kind = ("quantile", float(alpha))
+    make, kind = partial(_make_quantile, candidates.tobytes(), float(alpha)), ("quantile", float(alpha))
     measurement, cost = _calibrated(make, ledger.neighbours.rows, exact(epsilon, "epsilon"), kind)
     ledger.charge(what, cost)
     return int(drawn(measurement, np.ascontiguousarray(values)))
@@ -201,7 +195,7 @@ def mean(
     half = ledger.afford(what, epsilon).epsilon / 2
     doubled, widest = _doubled(values, lower, upper)
     number = laplace(ledger, np.array([doubled.size]), half, what=f"{what}: the number of values")[0]
-    total = laplace(ledger, doubled.sum(keepdims=True), half, sensitivity=widest, what=f"{what}: their sum")[0]
+    total = laplace(ledger, _sum(doubled), half, sensitivity=widest, what=f"{what}: their sum")[0]
     return (lower + upper) / 2 + _share(total, number, widest) / 2
 
 
@@ -213,24 +207,37 @@ def variance(
     Each of the three costs a third of the budget.
     """
     third = ledger.afford(what, epsilon).epsilon / 3
-    doubled, widest = _doubled(values, lower, upper)
-    if widest > 2**26:
-        raise OptionError(f"The bounds of a variance must be at most {2**26} steps apart. Got {widest}.")
+    doubled, widest = _doubled(values, lower, upper, WIDEST_VARIANCE)
     number = laplace(ledger, np.array([doubled.size]), third, what=f"{what}: the number of values")[0]
-    total = laplace(ledger, doubled.sum(keepdims=True), third, sensitivity=widest, what=f"{what}: their sum")[0]
-    squares = (doubled * doubled).sum(keepdims=True)
-    squared = laplace(ledger, squares, third, sensitivity=widest * widest, what=f"{what}: the sum of their squares")[0]
+    total = laplace(ledger, _sum(doubled), third, sensitivity=widest, what=f"{what}: their sum")[0]
+    squares = doubled * doubled
+    squared = laplace(
+        ledger, _sum(squares), third, sensitivity=widest * widest, what=f"{what}: the sum of their squares"
+    )[0]
     average = _share(total, number, widest)
     of_squares = max(0.0, min(float(widest) ** 2, float(squared) / max(1.0, float(number))))
     return max(0.0, of_squares - average**2) / 4
 
 
-def _doubled(values: Array, lower: int, upper: int) -> tuple[Array, int]:
+def _doubled(values: Array, lower: int, upper: int, widest: int = WIDEST_MEAN) -> tuple[Array, int]:
     """Return twice the distances from the middle of the bounds, which are whole, and the largest that can be."""
-    if lower > upper:
+    for bound in (lower, upper):
+        if isinstance(bound, bool) or not isinstance(bound, int | np.integer) or abs(int(bound)) > LARGEST_BOUND:
+            raise OptionError(f"The bounds of a mean must be whole numbers up to {LARGEST_BOUND:,}. Got {bound!r}.")
+    low, high = int(lower), int(upper)
+    if low > high:
         raise OptionError("The bounds of a mean must be lower and upper. Got them swapped.")
-    within = np.clip(_integers(values), lower, upper)
-    return 2 * within - (lower + upper), max(1, upper - lower)
+    if high - low > widest:
+        raise OptionError(f"The bounds of a noisy answer must be at most {widest:,} steps apart. Got {high - low:,}.")
+    within = np.clip(_integers(values), low, high)
+    return 2 * within - (low + high), max(1, high - low)
+
+
+def _sum(values: Array) -> Array:
+    """Return int64[1]: the sum, or the nearest number that fits; a row changes this by no more than its value."""
+    # Sums of halves of 64 bits do not run over.
+    total = (int((values >> 31).sum()) << 31) + int((values & (2**31 - 1)).sum())
+    return np.array([max(-LARGEST_SUM, min(LARGEST_SUM, total))], np.int64)
 
 
 def _share(total: Any, number: Any, widest: int) -> float:
@@ -263,6 +270,14 @@ def _make_monotonic_maximum(scale: float) -> Any:
     opendp = library()
     space = _vectors(), opendp.linf_distance(T="i64", monotonic=True)
     return opendp.m.make_noisy_max(*space, opendp.max_divergence(), scale=scale)
+
+
+@lru_cache(maxsize=256)
+def _make_quantile(candidates: bytes, alpha: float, scale: float) -> Any:
+    opendp = library()
+    space = _vectors(), opendp.symmetric_distance(), opendp.max_divergence()
+    chosen_from = np.frombuffer(candidates, np.int64).copy()  # OpenDP takes none that is read-only
+    return opendp.m.make_private_quantile(*space, candidates=chosen_from, alpha=alpha, scale=scale)
 
 
 _SCALES: dict[tuple[Any, int, Fraction], float] = {}  # that were found before
@@ -305,4 +320,6 @@ def _integers(values: Array) -> Array:
     given = np.asarray(values)
     if given.dtype.kind not in "iu" and given.size:
         raise OptionError("The values of a noisy answer must be whole numbers in fixed point.")
+    if given.dtype == np.uint64 and given.size and given.max() >= 2**63:
+        raise OptionError("The values of a noisy answer must fit into 64 bits with a sign. Got larger ones.")
     return given.astype(np.int64, copy=False)

@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
@@ -123,6 +124,7 @@ def _once_more(coded: Coded, ledger: Ledger, tree: Tree, epsilon: Fraction) -> t
     return [weight * float(again) + (1 - weight) * tree.counts[0]], [weight * variance]
 
 
+@lru_cache(maxsize=256)
 def _geometric(share: Fraction, depth: int) -> tuple[Fraction, ...]:
     """Return shares of each depth, growing geometrically; their sum is the whole, exactly."""
     return Budget(share).split([GROWTH**level for level in range(depth)]) if depth else ()

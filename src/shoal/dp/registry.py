@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
-from shoal.errors import OptionError, UnknownMethodError, near_names
-from shoal.partitioning.definitions import MethodOption
+from shoal.partitioning.definitions import MethodOption, checked_options, entry_called, loaded
 
 
 @dataclass(frozen=True)
@@ -49,23 +47,11 @@ class PrivateRelease:
 
     def load(self) -> Callable[..., Any]:
         """Return the function ``f(coded, ledger, *, report, **options) -> Released``."""
-        module, name = self.function.split(":")
-        loaded: Callable[..., Any] = getattr(import_module(f"shoal.dp.{module}"), name)
-        return loaded
+        return loaded("shoal.dp", self.function)
 
     def checked(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """Return all options, defaults included; raise OptionError if one is unknown or wrong."""
-        known = {option.name: option for option in self.options}
-        for name in options:
-            if name not in known:
-                all_of_them = f"it has {', '.join(known) or 'none'}."
-                raise OptionError(
-                    f"The private release {self.name!r} has no option {name!r}.", near_names(name, known, all_of_them)
-                )
-        return {
-            name: option.check(options[name], self.name) if name in options else option.default
-            for name, option in known.items()
-        }
+        return checked_options("private release", self, options)
 
 
 FORM = MethodOption(
@@ -189,11 +175,4 @@ def releases() -> tuple[PrivateRelease, ...]:
 
 def find(name: str) -> PrivateRelease:
     """Return the private release of this name; raise UnknownMethodError if there is none."""
-    for release in _RELEASES:
-        if release.name == name:
-            return release
-    names = [release.name for release in _RELEASES]
-    raise UnknownMethodError(
-        f"The 'dp' of a plan must be a private release. Got {name!r}.",
-        hint=near_names(name, names, f"there are {', '.join(names)}."),
-    )
+    return entry_called(name, _RELEASES, "The 'dp' of a plan must be a private release.")

@@ -13,7 +13,8 @@ import shoal
 from shoal.cli.app import app
 from shoal.dp import mechanisms
 from shoal.errors import DisclosureError, OptionError, ShoalError
-from shoal.plan import WITH_PRIVACY, Plan
+from shoal.plan import Plan
+from shoal.plan_checks import WITH_PRIVACY
 from shoal.release.private.table import certainty_of
 
 DOMAIN = {
@@ -88,6 +89,7 @@ def test_the_report_says_what_epsilon_means(made):
     assert "no result is more than 2.72 times as likely" in page
     assert "73.1 %" in page
     assert "the epsilons of all of them add up" in page
+    assert "Each record counts by itself." in page
     assert certainty_of(0.0) == 0.5
     assert certainty_of(1e9) == 1.0
     assert certainty_of(1.0, 0.5) == pytest.approx(0.7310586 + 0.5 / (1 + 2.7182818))
@@ -132,7 +134,11 @@ def test_every_field_is_about_groups_or_may_be_combined():
     [
         ({"epsilon": 0}, "epsilon"),
         ({"epsilon": float("inf")}, "epsilon"),
+        ({"epsilon": True}, "epsilon"),
+        ({"epsilon": 1e-9}, "must be from 1e-06 to 1e"),
+        ({"epsilon": 1e9}, "must be from 1e-06 to 1e"),
         ({"epsilon": None}, "'epsilon' of a plan must be given"),
+        ({"domain": {"columns": DOMAIN, "rows_per_unit": 2}}, "must come with a 'unit'"),
         ({"delta": 0.1}, "'delta' of a plan must be 0"),
         ({"dp": "mondrain"}, "did you mean 'mondrian'"),
         ({"domain": None}, "'domain' of a plan must be declared"),
@@ -175,6 +181,7 @@ def test_rows_of_a_unit_beyond_the_declared_number_are_left_out():
     assert "add or remove one unit (person) with at most 1 row" in made.certificate["neighbours"]
     made = released(unit="person", domain={"columns": DOMAIN, "rows_per_unit": 2})
     assert made.rows_left_out == 0
+    assert "counts by itself" not in made.report()
 
 
 def test_noise_grows_with_the_rows_of_a_unit(monkeypatch):
@@ -228,7 +235,9 @@ def test_from_a_template_to_a_verified_file(folder):
     assert code == 0, words
     assert "SHA-256 matches the certificate" in words
     assert "cannot be seen on any table" in words
-    assert shoal.verify_file("release.csv", "release.csv.manifest.json").epsilon == "1"
+    found = shoal.verify_file("release.csv", "release.csv.manifest.json")
+    assert found  # whatever does not hold is refused
+    assert found.epsilon == "1"
     code, words = shell("anonymize", "--job", "job.yaml", "-o", "again.csv")
     assert code == 0, words
     assert (folder / "again.csv").read_text(encoding="utf-8") != (folder / "release.csv").read_text(encoding="utf-8")
@@ -250,6 +259,11 @@ def test_a_changed_file_or_certificate_is_refused(folder):
         ),
         ("output", {**content["output"], "sha256": "0" * 64}, DisclosureError),
         ("epsilon", "0.5", DisclosureError),
+        ("epsilon", "x", ShoalError),
+        ("epsilon", "1e999999", ShoalError),
+        ("spent", {"epsilon": "1", "delta": "0.1"}, DisclosureError),
+        ("ledger", [{**one, "delta": "0.5"} for one in content["ledger"]], DisclosureError),
+        ("ledger", [{**one, "epsilon": "1/0"} for one in content["ledger"]], ShoalError),
         ("kind", "differential privacy!", ShoalError),
         ("more", 1, ShoalError),
     ]
@@ -257,6 +271,15 @@ def test_a_changed_file_or_certificate_is_refused(folder):
         (folder / "d.json").write_text(json.dumps({**content, key: value}), encoding="utf-8")
         with pytest.raises(error):
             shoal.verify_file("release.parquet", "d.json")
+
+
+def test_a_release_without_rows_is_not_written(folder):
+    made = released(dp="strongly-safe", delta=1e-6, options={"k": 1000})
+    assert made.rows == 0
+    assert made.table.num_rows == 0
+    with pytest.raises(ShoalError, match=r"must have rows to be written.*is spent all the same"):
+        made.save("release.csv")
+    assert not (folder / "release.csv").exists()
 
 
 def test_labels_of_a_file_do_not_leave(folder):
@@ -268,6 +291,32 @@ def test_labels_of_a_file_do_not_leave(folder):
     shoal.anonymize_file("people.sav", "release.sav", dp="histogram", epsilon=5, domain=domain)
     assert b"marker" in (folder / "people.sav").read_bytes()
     assert b"marker" not in (folder / "release.sav").read_bytes()
+
+
+def test_units_without_a_name_are_refused():
+    domain = {"columns": {"x": {"kind": "integer", "lower": 0, "upper": 9}}, "rows_per_unit": 1}
+    for units in (["a", None, None], [1.0, float("nan"), 2.0]):
+        table = pa.table({"x": [1, 2, 3], "unit": units})
+        with pytest.raises(ShoalError, match="no missing values"):
+            released(table, dp="histogram", domain=domain, unit="unit")
+
+
+def test_a_file_is_written_alike_whatever_the_original_looks_like(folder):
+    """Its encoding or its decimal mark would tell of single records."""
+    rows = ["1,5;f", "2,5;m"] * 20
+    for name, encoding in (("plain", "utf-8"), ("other", "latin-1")):
+        more = ["0,5;é"] if name == "other" else []
+        (folder / f"{name}.csv").write_text("\r\n".join(["x;sex", *rows, *more]), encoding=encoding, newline="")
+        domain = {
+            "x": {"kind": "continuous", "lower": 0, "upper": 9, "step": 0.5},
+            "sex": {"kind": "nominal", "values": ["f", "m", "é"]},
+        }
+        source = shoal.io.read(f"{name}.csv", encoding=encoding)
+        shoal.anonymize_file(source, f"{name}.out.csv", dp="histogram", epsilon=1000, domain=domain)
+        content = (folder / f"{name}.out.csv").read_bytes()
+        assert content.startswith(b"x,sex\n")
+        assert b"\r" not in content
+        content.decode("utf-8")
 
 
 def test_private_releases_are_listed():

@@ -19,9 +19,10 @@ from shoal.dp.registry import find
 from shoal.dp.released import Released
 from shoal.errors import DataError, OptionError, ShoalError
 from shoal.measure.queries import RangeQueries
-from shoal.plan import OF_PRIVACY, Plan
+from shoal.plan import Plan
+from shoal.plan_checks import OF_PRIVACY
 from shoal.progress import Progress, part, silent
-from shoal.release.private.run import check_plan, domain_of, ready
+from shoal.release.private.run import check_plan, domain_of, marked, ready
 from shoal.release.run import table_of
 from shoal.release.suppression import Formed
 from shoal.tables import frames
@@ -194,7 +195,8 @@ class Questions:
 def _codes(native: Any, domain: Domain, plan: Plan, text: bool, decimal: str) -> Array:
     names = [name for name in frames.names_of(native, "compare") if name in domain.columns]
     how: dict[str, Any] = {"formats": plan.formats, "thousands": plan.thousands}
-    return domain.encode(frames.to_arrow(native, "compare", names), text=text, decimal=decimal, **how).codes
+    table = marked(frames.to_arrow(native, "compare", names), plan, decimal)
+    return domain.encode(table, text=text, decimal=decimal, **how).codes
 
 
 def compare_private(

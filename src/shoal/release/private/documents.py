@@ -41,20 +41,24 @@ class OutputPart(_Part):
     rows: Annotated[int, Field(ge=0)]
 
 
+# A share of a budget, as `shown` writes it.
+Share = Annotated[str, Field(pattern=r"^\d{1,400}(\.\d{1,400})?(e[+-]?\d{1,3})?$")]
+
+
 class EntryPart(_Part):
     """A line of the ledger."""
 
     what: str
-    epsilon: str
-    delta: str
+    epsilon: Share
+    delta: Share
     composed: Literal["sequential", "parallel"]
 
 
 class SpentPart(_Part):
     """What was spent in all."""
 
-    epsilon: str
-    delta: str
+    epsilon: Share
+    delta: Share
 
 
 class PrivateCertificate(_Part):
@@ -69,8 +73,8 @@ class PrivateCertificate(_Part):
     options: dict[str, float | str]
     rows: Annotated[int, Field(ge=0)]
     columns: list[str]
-    epsilon: str
-    delta: str
+    epsilon: Share
+    delta: Share
     neighbours: str
     spent: SpentPart
     ledger: list[EntryPart]
@@ -186,7 +190,7 @@ def meaning(table: PrivateTable) -> tuple[str, ...]:
         f"{who} as without{delta}. This factor is exp(epsilon).",
         f"Somebody who holds it for as likely as not that a person is in the original, and who knows everything else "
         f"about it, can be right with a probability of {100 * table.certainty:.3g} % at most after seeing the release. "
-        "50 % would be no protection lost.",
+        "At 50 %, the release would tell nothing.",
         "This holds whatever others know, and whatever they will learn. It also holds together with other releases of "
         "the same people, but then the epsilons of all of them add up.",
     )

@@ -19,9 +19,13 @@ from shoal.progress import Progress, part, throttled
 from shoal.release.private.table import PrivateTable
 from shoal.tables import columns as _columns
 from shoal.tables import frames
+from shoal.tables.markers import without_markers
+from shoal.tables.schema import markers
 
 # Kinds that a domain does not have, and those that a template offers in their place.
 KINDS = {"place": "continuous"}
+# With less, counts are nothing but noise; with more, there is none.
+LEAST_EPSILON, MOST_EPSILON = 1e-6, 1e6
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,11 @@ def check_plan(plan: Plan) -> PrivateRelease:
     """Return the private release of a plan, or refuse it with its options, before a table is read."""
     release = find(str(plan.dp))
     release.checked(plan.options)
+    if not LEAST_EPSILON <= (plan.epsilon or 0) <= MOST_EPSILON:
+        raise OptionError(
+            f"The 'epsilon' of a plan must be from {LEAST_EPSILON:g} to {MOST_EPSILON:g}. Got {plan.epsilon!r}.",
+            hint="1 is a usual value.",
+        )
     if release.delta and not plan.delta:
         raise OptionError(f"The 'delta' of a plan must be above 0 for {release.name!r}. Got none.")
     if plan.delta and not release.delta:
@@ -66,15 +75,30 @@ def ready(native: Any, plan: Plan, *, text: bool = False, decimal: str = ".") ->
     names = frames.names_of(native, "anonymize")
     _check_columns(names, plan, domain, release)
     table = frames.to_arrow(native, "anonymize", [*(n for n in names if n in domain.columns), *_unit(plan)])
+    table = marked(table, plan, decimal)
     rows, neighbours = np.arange(table.num_rows), Neighbours(1)
     if plan.unit is not None:
         most = _rows_per_unit(plan, domain, release)
         rows, neighbours = _bounded(table.column(plan.unit), plan.unit, most), Neighbours(most, plan.unit)
+    elif domain.rows_per_unit is not None:
+        raise OptionError(
+            "The 'rows_per_unit' of a domain must come with a 'unit' (--unit), whose rows they are. Got none.",
+            hint="name the column of persons or households, or take it out of the domain.",
+        )
     kept = table if len(rows) == table.num_rows else table.take(rows)
     how: dict[str, Any] = {"text": text, "decimal": decimal, "formats": plan.formats, "thousands": plan.thousands}
     coded = domain.encode(kept, **how)
     ledger = Ledger(Budget(plan.epsilon or 0, plan.delta), neighbours)
     return Ready(native, plan, domain, release, coded, ledger, table.num_rows, table.num_rows - len(rows))
+
+
+def marked(table: Any, plan: Plan, decimal: str = ".") -> Any:
+    """Return an Arrow table with nulls in place of values that are declared to mean 'missing'."""
+    for at, name in enumerate(table.column_names):
+        declared = markers(plan, name)
+        if declared:
+            table = table.set_column(at, name, without_markers(table.column(name), declared, decimal))
+    return table
 
 
 def _unit(plan: Plan) -> list[str]:
@@ -125,9 +149,10 @@ def _rows_per_unit(plan: Plan, domain: Domain, release: PrivateRelease) -> int:
 
 def _bounded(column: Any, name: str, most: int) -> Array:
     """Return int64[m]: rows with at most `most` of every unit, the first ones; no unit decides about another."""
-    if column.null_count:
-        raise DataError(f"The unit {name!r} must have no missing values. Got {column.null_count}.")
     codes = _columns.decode(column, "nominal", name=name)[0].codes  # type: ignore[union-attr]
+    missing = int((codes < 0).sum())
+    if missing:
+        raise DataError(f"The unit {name!r} must have no missing values. Got {missing}.")
     order = np.argsort(codes, kind="stable")
     ordered = codes[order]
     first = np.concatenate(([True], ordered[1:] != ordered[:-1]))
@@ -182,7 +207,7 @@ def kinds_of(native: Any, plan: Plan, *, text: bool = False, decimal: str = ".")
     """Return the kind of every column that a template lists: names and kinds, no values."""
     left_out = {*plan.identifiers, *plan.drop, *_unit(plan)}
     names = [name for name in frames.names_of(native, "anonymize") if name not in left_out]
-    table = frames.to_arrow(native, "anonymize", names)
+    table = marked(frames.to_arrow(native, "anonymize", names), plan, decimal)
     kinds = {}
     for name in names:
         how: dict[str, Any] = {"text": text, "decimal": decimal, "name": name, "thousands": plan.thousands}
@@ -191,8 +216,10 @@ def kinds_of(native: Any, plan: Plan, *, text: bool = False, decimal: str = ".")
     return kinds
 
 
-def template_for(native: Any, plan: Plan, path: str, *, text: bool = False, decimal: str = ".") -> None:
-    """Write a domain to be filled in; a file that exists is left alone."""
+def template_for(native: Any, plan: Plan, path: str, *, text: bool = False, decimal: str = ".") -> dict[str, str]:
+    """Write a domain to be filled in, and return its kinds; a file that exists is left alone."""
     from shoal.release.files import write_text
 
-    write_text(template(kinds_of(native, plan, text=text, decimal=decimal)), Path(path))
+    kinds = kinds_of(native, plan, text=text, decimal=decimal)
+    write_text(template(kinds), Path(path))
+    return kinds

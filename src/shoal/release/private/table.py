@@ -13,17 +13,15 @@ from shoal.dp.domain import Domain
 from shoal.dp.registry import PrivateRelease
 from shoal.errors import DataError
 from shoal.plan import Plan
-from shoal.progress import Progress
+from shoal.release.saving import Saved
 from shoal.tables import frames
 
 if TYPE_CHECKING:
-    from os import PathLike
-
     from shoal.io import Source, Written
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class PrivateTable:
+class PrivateTable(Saved):
     """A table made from noisy answers about another one.
 
     Everything here may be published but `rows_in`, `rows_left_out`, `timings`, `source` and the `record`.
@@ -95,36 +93,10 @@ class PrivateTable:
 
         return record_of(self)
 
-    def report(self, path: str | PathLike[str] | None = None, *, force: bool = False) -> str:
-        """Return the report as HTML, and write it to `path` if given."""
+    def _page(self) -> str:
         from shoal.release.private.documents import report_of
 
-        page = report_of(self)
-        if path is not None:
-            from shoal.release.files import write_text
-            from shoal.release.job import Job
-
-            Job(self.plan, self.source, report=path, force=force).check_files()
-            write_text(page, path, force=force)
-        return page
-
-    def save(
-        self,
-        path: str | PathLike[str],
-        *,
-        certificate: str | PathLike[str] | None = None,
-        record: str | PathLike[str] | bool = True,
-        report: str | PathLike[str] | None = None,
-        force: bool = False,
-        progress: Progress | bool | None = None,
-        **options: Any,
-    ) -> PrivateTable:
-        """Write the table with its documents; see :meth:`shoal.Release.save`."""
-        from shoal.release.files import save
-
-        how: dict[str, Any] = {"certificate": certificate, "record": record, "report": report, "force": force}
-        saved: PrivateTable = save(self, path, progress=progress, **how, **options)  # type: ignore[arg-type,assignment]
-        return saved
+        return report_of(self)
 
     def check(self, source: Source) -> None:
         """Raise an error unless a table that was read again has the rows and columns of this one, within its domain."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from shoal.dp.domain import Domain
@@ -11,6 +12,8 @@ from shoal.errors import DisclosureError
 from shoal.io import Source
 from shoal.release.private.documents import PrivateCertificate
 
+# What is shown may be more than what was paid by this share of it.
+ROUNDED = Fraction(1, 100_000)
 CANNOT = (
     "That noise was drawn as the ledger says, and once, cannot be seen on any table: it rests on the program that made "
     "it, and on whoever ran it. Neither can it be checked here whether other releases of the same people exist, whose "
@@ -51,8 +54,6 @@ def verify_private(source: Source, promised: PrivateCertificate) -> PrivateAudit
     DisclosureError
         If the file is not the one that was released, or holds values outside of the declared domain.
     """
-    from fractions import Fraction
-
     checked = []
     output = promised.output
     if output is not None and output.sha256 and source.sha256:
@@ -70,13 +71,12 @@ def verify_private(source: Source, promised: PrivateCertificate) -> PrivateAudit
     checked.append("rows and columns are those of the certificate")
     require_domain(source, Domain.from_plain(promised.domain))
     checked.append("all values are within the declared domain")
-    paid = [
-        sum((Fraction(getattr(one, name)) for one in promised.ledger), Fraction(0)) for name in ("epsilon", "delta")
-    ]
-    # Entries are rounded up, so that their sum may be above the total by their last digits.
-    slack = Fraction(1001, 1000)
-    if Fraction(promised.spent.epsilon) > Fraction(promised.epsilon) or paid[0] > Fraction(promised.epsilon) * slack:
-        raise DisclosureError(f"The ledger in the certificate of {source.name} spends more than its budget.")
+    for name in ("epsilon", "delta"):
+        budget, spent = Fraction(getattr(promised, name)), Fraction(getattr(promised.spent, name))
+        paid = sum((Fraction(getattr(one, name)) for one in promised.ledger), Fraction(0))
+        # Entries are rounded up to six digits, so that their sum may be above the total by the last of them.
+        if spent > budget or paid * (1 - ROUNDED) > budget:
+            raise DisclosureError(f"The ledger in the certificate of {source.name} spends more than its {name}.")
     checked.append("the entries of the ledger add up to no more than the budget")
     return PrivateAudit(source.table.num_rows, promised.epsilon, promised.delta, tuple(checked))
 
