@@ -8,7 +8,7 @@ STAMP  := $(VENV)/.installed
 export NUMBA_CACHE_DIR ?= $(CURDIR)/.cache/numba
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long long mutants fuzz bench bench-loss lint format docs dist clean
+.PHONY: help demo test test-spark test-long long mutants fuzz bench bench-loss bench-scale lint format docs dist clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -27,11 +27,15 @@ $(STAMP): $(CORE)
 demo: $(CORE)  ## anonymise a small table and show what was published
 	@$(BIN)/python examples/demo.py
 
-test: $(STAMP)  ## run the tests (a few minutes)
-	$(BIN)/python -m pytest -n auto -m "not long"
+# Each worker has tests that stand together, so that servers, browsers and Spark are started once.
+test: $(STAMP)  ## run the tests (ten minutes)
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "not long"
+
+test-spark: $(STAMP)  ## run the long tests of Spark, which `make test` leaves out
+	$(BIN)/python -m pytest -m long tests/engines/test_spark.py
 
 test-long: $(STAMP)  ## run the long property tests too
-	SHOAL_TEST_EXAMPLES=2000 $(BIN)/python -m pytest -n auto
+	SHOAL_TEST_EXAMPLES=2000 $(BIN)/python -m pytest -n auto --dist worksteal
 
 long: test-long mutants  ## every long check: the long property tests, then the mutants
 
@@ -58,6 +62,9 @@ bench: $(STAMP)  ## write every page of measurements (about an hour on two quiet
 
 bench-loss: $(STAMP)  ## the lowest losses at full length: searches of a minute, bounds of five (two hours and more)
 	$(BIN)/python -m benchmarks.records
+
+bench-scale: $(STAMP)  ## tables larger than memory: 10 to 100 million rows in 2 GB (hours, and 60 GB of disk)
+	$(BIN)/python -m benchmarks.scale
 
 lint: $(STAMP)  ## check style and types
 	$(BIN)/ruff check .

@@ -10,21 +10,30 @@ from servers import postgresql, server_programs
 from shoal.datasets import load
 from shoal.errors import DatasetNotFoundError
 from shoal.estimator import standardized
+from sparks import spark  # noqa: F401 - a fixture
 
 # A shell has what it starts in the background ignore Ctrl-C, and so would all that is tested here.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-EXAMPLES = int(os.environ.get("SHOAL_TEST_EXAMPLES", "200"))
+EXAMPLES = int(os.environ.get("SHOAL_TEST_EXAMPLES", "120"))
 
 settings.register_profile(
     "shoal",
     max_examples=EXAMPLES,
     deadline=None,
-    derandomize=EXAMPLES <= 200,
+    derandomize=EXAMPLES <= 120,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.load_profile("shoal")
+
+
+@pytest.fixture
+def hangups():
+    """Let hangups end processes during a test, even if nohup has the test run ignore them."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
 
 
 @pytest.fixture(scope="session")

@@ -88,7 +88,9 @@ def run_console(code, where):
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 @pytest.mark.filterwarnings("ignore::shoal.errors.DisclosureWarning")
-def test_examples_run(page, tmp_path, monkeypatch):
+def test_examples_run(page, tmp_path, monkeypatch, request):
+    if page.name == "spark.md":
+        request.getfixturevalue("spark")  # the running session; skipped where there is no Spark
     monkeypatch.chdir(tmp_path)  # examples may write files
     monkeypatch.delenv("COLUMNS", raising=False)
     # Readers have the file because an earlier command of theirs wrote it; on some pages it is the first one.

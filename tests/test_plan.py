@@ -64,6 +64,9 @@ EVERYTHING = {
     "bound": "lp",
     "random_state": 3,
     "n_jobs": 1,
+    "engine": "stream",
+    "memory": "2GB",
+    "master": "local[2]",
     "shuffle": True,
 }
 
@@ -122,6 +125,9 @@ def message(**fields):
         ({"blocks": "some"}, ["'blocks'"]),
         ({"quasi_identifiers": 3}, ["'quasi_identifiers'"]),
         ({"shuffle": "perhaps"}, ["'shuffle'", "Got 'perhaps'."]),
+        ({"engine": "steam"}, ["'engine'", "Got 'steam'."]),
+        ({"memory": "much"}, ["'memory'", "a size such as '2GB'"]),
+        ({"memory": "0GB"}, ["'memory'", "a size such as '2GB'"]),
     ],
 )
 def test_wrong_fields_are_refused_with_their_name(fields, parts):
@@ -304,6 +310,24 @@ def test_models_are_kept_as_texts_and_name_what_is_demanded_of():
 
 
 # --- all fields ---
+
+
+@pytest.mark.parametrize("depth", [101, 300, 100_000])
+def test_what_is_nested_too_deeply_is_refused(depth):
+    tree = "leaf"
+    for _ in range(depth - 1):
+        tree = [tree]
+    with pytest.raises(OptionError, match=r"The 'hierarchies' of a plan must be nested at most 100 levels deep\."):
+        Plan.of(hierarchies={"a": tree})
+
+
+def test_the_deepest_plan_becomes_a_job_file():
+    tree = "leaf"
+    for _ in range(98):
+        tree = {"node": tree} if isinstance(tree, dict) else [tree]
+    plan = Plan.of(hierarchies={"a": tree})
+    assert Plan.of(**plan.job()) == plan
+    assert "leaf" in plan.to_yaml()
 
 
 def test_everything_is_in_the_test():

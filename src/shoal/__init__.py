@@ -9,7 +9,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from shoal import datasets, dp, io, measure, risk
+    from shoal import datasets, dp, io, measure, risk, spark
+    from shoal.engines.pipeline import anonymize_file
     from shoal.errors import DisclosureError, DisclosureWarning, ShoalError
     from shoal.estimator import Microaggregator
     from shoal.measure.bounds import lower_bound
@@ -18,12 +19,14 @@ if TYPE_CHECKING:
     from shoal.partitioning.run import partition, refine
     from shoal.plan import Plan
     from shoal.privacy.audit import verify
+    from shoal.privacy.intersection import intersect
     from shoal.release.assessments.assessment import Assessment, assess
-    from shoal.release.pipeline import anonymize_file
     from shoal.release.release import Release
     from shoal.release.run import anonymize
     from shoal.release.tuning.mapping import compare_releases
     from shoal.release.tuning.tuning import Tuning, tune
+    from shoal.release.updates.run import update, update_file
+    from shoal.release.updates.update import Update
     from shoal.release.verification import verify_file
     from shoal.tables.hierarchy import Hierarchy
 
@@ -39,21 +42,25 @@ _HOME = {
     "Release": "shoal.release.release",
     "ShoalError": "shoal.errors",
     "Tuning": "shoal.release.tuning.tuning",
+    "Update": "shoal.release.updates.update",
     "anonymize": "shoal.release.run",
-    "anonymize_file": "shoal.release.pipeline",
+    "anonymize_file": "shoal.engines.pipeline",
     "assess": "shoal.release.assessments.assessment",
     "compare_releases": "shoal.release.tuning.mapping",
     "information_loss": "shoal.measure.loss",
+    "intersect": "shoal.privacy.intersection",
     "lower_bound": "shoal.measure.bounds",
     "methods": "shoal.partitioning.registry",
     "partition": "shoal.partitioning.run",
     "refine": "shoal.partitioning.run",
     "refinements": "shoal.partitioning.registry",
     "tune": "shoal.release.tuning.tuning",
+    "update": "shoal.release.updates.run",
+    "update_file": "shoal.release.updates.run",
     "verify": "shoal.privacy.audit",
     "verify_file": "shoal.release.verification",
 }
-_MODULES = ("datasets", "dp", "io", "measure", "risk")
+_MODULES = ("datasets", "dp", "io", "measure", "risk", "spark")
 
 __all__ = [
     "Assessment",
@@ -65,6 +72,7 @@ __all__ = [
     "Release",
     "ShoalError",
     "Tuning",
+    "Update",
     "__version__",
     "anonymize",
     "anonymize_file",
@@ -73,6 +81,7 @@ __all__ = [
     "datasets",
     "dp",
     "information_loss",
+    "intersect",
     "io",
     "lower_bound",
     "measure",
@@ -81,7 +90,10 @@ __all__ = [
     "refine",
     "refinements",
     "risk",
+    "spark",
     "tune",
+    "update",
+    "update_file",
     "verify",
     "verify_file",
 ]

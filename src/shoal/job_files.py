@@ -130,9 +130,9 @@ def _change_paths(fields: dict[str, Any], change: Callable[[str], str]) -> None:
 def _relative_to(folder: Path, where: str) -> str:
     """Return a path relative to a folder, or an address without its password."""
     if "://" in where:
-        from shoal.io.sql import Address
+        from shoal.io.sql import named
 
-        return Address(where).name if where.startswith("postgres") else where
+        return named(where)
     if where == "-" or os.path.isabs(where):
         return where
     return os.path.relpath(where, folder)

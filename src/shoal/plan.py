@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from datetime import UTC, date, datetime
-from math import isfinite
 from typing import Any, Literal, Unpack, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from shoal import plan_checks as checks
 from shoal.errors import OptionError, near_names
 from shoal.fields import COMMAND_LINE, MEANT, OF_ONE_TYPE, SDCMICRO, AllFields, F, shows_fields, with_our_names
 from shoal.frozen import frozen
@@ -28,15 +27,8 @@ KINDS: tuple[str, ...] = get_args(Kind)
 FORMS: tuple[str, ...] = get_args(Form)
 # Forms that group records by cells, without a method.
 WITHOUT_METHOD = ("full-domain", "strongly-safe")
-# Cells that are not numbers.
-PERIODS = ("month", "year")
-# Fields of differential privacy, and those that may be given with them.
-OF_PRIVACY = ("epsilon", "delta", "domain")
-WITH_PRIVACY = (
-    *("dp", *OF_PRIVACY, "options"),
-    *("identifiers", "drop", "unit", "types", "formats", "thousands", "n_jobs"),
-)
-CELLS = ("value", "*", *PERIODS)
+# Fields whose values are names.
+NAMED = {"types": KINDS, "release": FORMS}
 
 
 class Plan(BaseModel):
@@ -153,10 +145,11 @@ class Plan(BaseModel):
         take. None: 10 for "auto", and 100 more per million rows; one minute for "anytime"; ten minutes for "exact".
         Privacy models and units take their part of it, at least a fifth. A search that is stopped by the clock may
         give different groups in another run.
-    bound : "none", "quick" or "lp"
+    bound : "none", "quick", "lp" or "regions"
         How to compute a lower bound on the loss, which limits how far the loss is above the best possible. "quick" is
-        rough, and is skipped for tables on which it would take longer than the method may; "lp" is much better for some
-        thousands of rows, and takes up to `time_limit` seconds of its own (None: 60). With weights, there is no bound.
+        rough, and is skipped for tables on which it would take longer than the method may; "lp" is much better, and
+        takes up to `time_limit` seconds of its own (None: 60), on more than 6,000 rows region by region ("regions").
+        With weights, there is no bound.
     dp : str or None
         A differentially private release in place of groups: see ``shoal.dp.releases()``. It makes new rows from noisy
         answers about the table; `options` are those of this release. None: groups of at least k.
@@ -167,6 +160,13 @@ class Plan(BaseModel):
         Probability that is exempt from this, for the releases that need one.
     domain : file, {name: values} or None
         Which columns are released with `dp`, and the values that they can have: see :class:`shoal.dp.Domain`.
+    engine : "memory", "stream", "spark" or None
+        Where the work is done: in memory; in pieces on this machine, for files larger than memory; on Spark. None: by
+        the size of the file. See ``shoal.engines``.
+    memory : str or None
+        The most memory that "stream" may take, such as ``"2GB"``. None: half of what is free.
+    master : str or None
+        The address of Spark's master, such as ``"local[4]"``. None: that of the running session, or this machine.
     shuffle : bool
         Whether to publish the rows in random order. The order is drawn anew each time and stored nowhere, because it
         could be used to undo the shuffling.
@@ -217,198 +217,39 @@ class Plan(BaseModel):
     options: dict[str, Any] = {}
     refine: str | None = None
     time_limit: float | None = Field(None, gt=0)
-    bound: Literal["none", "quick", "lp"] = "quick"
+    bound: Literal["none", "quick", "lp", "regions"] = "quick"
     random_state: int | None = Field(None, ge=0)
     n_jobs: int | None = -1
     dp: str | None = None
     epsilon: float | None = Field(None, gt=0, allow_inf_nan=False)
     delta: float = Field(0.0, ge=0, lt=1)
     domain: str | dict[str, Any] | None = None
+    engine: Literal["memory", "stream", "spark"] | None = None
+    memory: str | None = None
+    master: str | None = None
     shuffle: bool = False
 
-    @field_validator(
+    _one_or_many = field_validator(
         *("quasi_identifiers", "sensitive_attributes", "identifiers", "other", "drop", "stratum", "missing_values"),
         mode="before",
-    )
-    @classmethod
-    def _one_or_many(cls, value: Any) -> Any:
-        """Turn a single name into a tuple."""
-        return (value,) if isinstance(value, str) else value
-
-    @field_validator("models", mode="before")
-    @classmethod
-    def _as_texts(cls, value: Any) -> Any:
-        """Turn models into tuples of their texts."""
-        if not isinstance(value, dict):
-            return value
-        lists = {name: many if isinstance(many, list | tuple) else (many,) for name, many in value.items()}
-        return {name: tuple(str(one) for one in many) for name, many in lists.items()}
-
-    @field_validator("presence", mode="before")
-    @classmethod
-    def _rising(cls, value: Any) -> Any:
-        """Return two shares; whatever else was given is refused in one way."""
-        if value is None:
-            return None
-        try:
-            low, high = (float(one) for one in value)
-            if isinstance(value, list | tuple) and 0 <= low <= high <= 1:
-                return low, high
-        except (TypeError, ValueError):
-            pass
-        raise ValueError("must be two shares from 0 to 1, the lower one first")
-
-    @field_validator("levels", "missing_values", mode="before")
-    @classmethod
-    def _no_truth_values(cls, value: Any) -> Any:
-        """Refuse truth values: YAML reads an unquoted yes or no as one, while the column contains the word."""
-        lists = value.values() if isinstance(value, dict) else (value,)
-        if any(isinstance(one, bool) for many in lists if isinstance(many, list | tuple) for one in many):
-            raise ValueError("must be texts and numbers: put yes, no, true and false into quotes")
-        return value
-
-    @field_validator("hierarchies", mode="before")
-    @classmethod
-    def _as_plain_values(cls, value: Any) -> Any:
-        """Turn hierarchies into their paths, with the lengths of edges that differ from 1."""
-        if not isinstance(value, dict):
-            return value
-        return {name: one.to_plain() if hasattr(one, "to_plain") else one for name, one in value.items()}
-
-    @field_validator("domain", mode="before")
-    @classmethod
-    def _as_plain_domain(cls, value: Any) -> Any:
-        """Turn a domain into the values that describe it; columns alone are a domain too."""
-        plain = value.to_plain() if hasattr(value, "to_plain") else value
-        return {"columns": plain} if isinstance(plain, dict) and plain and "columns" not in plain else plain
-
-    @field_validator("*")
-    @classmethod
-    def _frozen(cls, value: Any) -> Any:
-        """Return a copy that nobody can change, as what is certified is what was planned."""
-        return frozen(value)
-
-    @field_validator("digits")
-    @classmethod
-    def _digits(cls, value: dict[str, int]) -> dict[str, int]:
-        if any(not 0 <= digits <= 15 for digits in value.values()):
-            raise ValueError("must be whole numbers from 0 to 15")
-        return value
-
-    @field_validator("cells", "outward", mode="before")
-    @classmethod
-    def _cells(cls, value: Any, info: ValidationInfo) -> Any:
-        words = CELLS if info.field_name == "cells" else PERIODS
-        for cell in value.values() if isinstance(value, dict) else ():
-            number = isinstance(cell, int | float) and not isinstance(cell, bool) and 0 < cell < float("inf")
-            if not number and cell not in words:
-                raise ValueError(f"must be numbers above 0, or one of {', '.join(map(repr, words))}")
-        return value
-
-    @field_validator("top_coding", "bottom_coding", mode="before")
-    @classmethod
-    def _limits(cls, value: Any) -> Any:
-        """Turn dates, as YAML and TOML have them, into texts; refuse what is neither a number nor a date."""
-        if not isinstance(value, dict):
-            return value
-        limits = {name: one.isoformat() if isinstance(one, date) else one for name, one in value.items()}
-        if not all(is_limit(one) for one in limits.values()):
-            raise ValueError("must be finite numbers, or dates such as '1990-12-31'")
-        return limits
-
-    @field_validator("rounding", mode="before")
-    @classmethod
-    def _steps(cls, value: Any) -> Any:
-        for step in value.values() if isinstance(value, dict) else ():
-            if isinstance(step, str) or not is_limit(step) or step <= 0:
-                raise ValueError("must be numbers above 0")
-        return value
-
-    @field_validator("importance")
-    @classmethod
-    def _importance(cls, value: dict[str, float]) -> dict[str, float]:
-        if any(not 0 <= x < float("inf") for x in value.values()):
-            raise ValueError("must be finite numbers of at least 0")
-        return value
-
-    @model_validator(mode="after")
-    def _one_role_each(self) -> Plan:
-        """Refuse columns with two roles, except quasi-identifiers that are also sensitive."""
-        seen: dict[str, str] = {}
-        first = ("quasi_identifiers", "identifiers", "other", "drop", "weight", "unit", "stratum")
-        for role in (*first, "sensitive_attributes"):
-            named = getattr(self, role) or ()
-            for name in (named,) if isinstance(named, str) else named:
-                before = seen.get(name)
-                if before is not None and (before, role) != ("quasi_identifiers", "sensitive_attributes"):
-                    raise ValueError(f"the column {name!r} is given two roles: {before} and {role}")
-                seen[name] = role
-        for name in self.models:
-            if name in self._known:
-                seen[name] = "quasi_identifiers"
-            if seen.setdefault(name, "sensitive_attributes") != "sensitive_attributes":
-                raise ValueError(f"the column {name!r} has models, so it must be sensitive only, not {seen[name]}")
-        for name in (half for pair in self.places for half in pair):
-            before = seen.get(name)
-            if before not in (None, "quasi_identifiers", "sensitive_attributes"):
-                raise ValueError(f"the column {name!r} is given two roles: {before} and places")
-            seen[name] = "places"
-        return self
-
-    @model_validator(mode="after")
-    def _complete_demands(self) -> Plan:
-        """Refuse demands without a sensitive attribute, and a population without a demand on it or the reverse."""
-        for model in ("l", "t"):
-            if getattr(self, model) is not None and not self.demanded_of:
-                got = "only some that are both" if self.sensitive_attributes else "none"
-                raise OptionError(
-                    f"The {model!r} of a plan must be about a sensitive attribute that is not a quasi-identifier. "
-                    f"Got {got}.",
-                    hint="name it with sensitive_attributes (--sensitive).",
-                )
-        if self.enforcement is not None and not self.has_demands:
-            raise OptionError(
-                "The 'enforcement' of a plan must have something to enforce. Got none of l (--l), t (--t) and "
-                "models (--model)."
-            )
-        counted = self.k_map is not None or self.presence is not None
-        if counted != (self.population is not None):
-            missing = "a population (--population)" if counted else "k_map (--k-map) or presence (--presence)"
-            given = "k_map" if self.k_map is not None else "presence" if counted else "population"
-            raise OptionError(f"The {given!r} of a plan must come with {missing}. Got none.")
-        return self
-
-    @model_validator(mode="after")
-    def _private_or_not(self) -> Plan:
-        """Refuse fields of differential privacy without it, and with it, fields that are about groups."""
-        if self.dp is None:
-            given = [name for name in OF_PRIVACY if getattr(self, name) != type(self).model_fields[name].default]
-            if given:
-                raise OptionError(f"The {given[0]!r} of a plan must come with dp (--dp). Got none.")
-            return self
-        foreign = [name for name in self.model_fields_set if name not in WITH_PRIVACY]
-        for name in sorted(foreign, key=list(type(self).model_fields).index):
-            # What was set to its default asks for nothing, but a k is always a promise.
-            if name == "k" or getattr(self, name) != type(self).model_fields[name].default:
-                raise OptionError(
-                    f"The {name!r} of a plan cannot be combined with dp. Got both.",
-                    hint="a private release has new rows and no groups: epsilon and domain say what it may tell.",
-                )
-        if self.epsilon is None:
-            raise OptionError("The 'epsilon' of a plan must be given with dp. Got none.", hint="1 is a usual value.")
-        return self
-
-    @model_validator(mode="after")
-    def _bottom_below_top(self) -> Plan:
-        """Refuse a top that is not above the bottom of the same column, and a number beside a date."""
-        for name in self.top_coding.keys() & self.bottom_coding.keys():
-            low, high = self.bottom_coding[name], self.top_coding[name]
-            if isinstance(low, str) != isinstance(high, str):
-                raise ValueError(f"the top and the bottom of the column {name!r} must both be numbers or both be dates")
-            rising = moment_of(low) < moment_of(high) if isinstance(low, str) else low < float(high)
-            if not rising:
-                raise ValueError(f"the top of the column {name!r} must be above its bottom")
-        return self
+    )(checks.one_or_many)
+    _as_texts = field_validator("models", mode="before")(checks.as_texts)
+    _rising = field_validator("presence", mode="before")(checks.rising)
+    _no_truth_values = field_validator("levels", "missing_values", mode="before")(checks.no_truth_values)
+    _no_truth_value = field_validator("epsilon", "delta", mode="before")(checks.no_truth_value)
+    _a_size = field_validator("memory", mode="before")(checks.a_size)
+    _as_plain_values = field_validator("hierarchies", mode="before")(checks.as_plain_values)
+    _as_plain_domain = field_validator("domain", mode="before")(checks.as_plain_domain)
+    _unchangeable = field_validator("*")(checks.unchangeable)
+    _digits = field_validator("digits")(checks.digits)
+    _cells = field_validator("cells", "outward", mode="before")(checks.cells)
+    _limits = field_validator("top_coding", "bottom_coding", mode="before")(checks.limits)
+    _steps = field_validator("rounding", mode="before")(checks.steps)
+    _factors = field_validator("importance")(checks.factors)
+    _one_role_each = model_validator(mode="after")(checks.one_role_each)
+    _complete_demands = model_validator(mode="after")(checks.complete_demands)
+    _private_or_not = model_validator(mode="after")(checks.private_or_not)
+    _bottom_below_top = model_validator(mode="after")(checks.bottom_below_top)
 
     @property
     def coded(self) -> Names:
@@ -418,11 +259,11 @@ class Plan(BaseModel):
     @property
     def demanded_of(self) -> Names:
         """Return the sensitive attributes to which `l`, `t` and `models` apply."""
-        known = self._known
+        known = self.declared
         return tuple(dict.fromkeys([*(n for n in self.sensitive_attributes if n not in known), *self.models]))
 
     @property
-    def _known(self) -> set[str]:
+    def declared(self) -> set[str]:
         """Return the columns that are declared to be quasi-identifiers."""
         return {*(self.quasi_identifiers or ()), *(half for pair in self.places for half in pair)}
 
@@ -463,7 +304,7 @@ class Plan(BaseModel):
         try:
             return cls.model_validate(with_our_names(fields))
         except ValidationError as error:
-            raise OptionError(*_message_and_hint(error, quoting)) from None
+            raise OptionError(*checks.message_and_hint(error, NAMED, quoting)) from None
         except RecursionError:
             raise OptionError("A plan must be nested a few levels deep at most. Got far more.") from None
 
@@ -479,23 +320,6 @@ class Plan(BaseModel):
     def to_yaml(self) -> str:
         """Return the plan as a job file."""
         return yaml_of(self.job())
-
-
-def is_limit(value: Any) -> bool:
-    """Return whether a value is a finite number or the text of a date."""
-    if isinstance(value, str):
-        try:
-            moment_of(value)
-        except ValueError:
-            return False
-        return True
-    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
-
-
-def moment_of(text: Any) -> datetime:
-    """Return the moment of a date in ISO format; without a time zone, it is in UTC."""
-    moment = datetime.fromisoformat(str(text))
-    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
 def with_fields(function: F) -> F:
@@ -521,28 +345,3 @@ def yaml_of(values: Mapping[str, Any]) -> str:
     options: dict[str, Any] = {"sort_keys": False, "default_flow_style": None, "width": 100}
     text: str = yaml.dump(dict(values), None, Dumper, allow_unicode=plain, **options)
     return text
-
-
-def _message_and_hint(error: ValidationError, quoting: bool) -> tuple[str, str | None]:
-    """Return a message and a hint for the first mistake, quoting what was given or not."""
-    first = error.errors(include_url=False)[0]
-    ours = first.get("ctx", {}).get("error")
-    if isinstance(ours, OptionError):
-        return str(ours).removesuffix(f" Hint: {ours.hint}"), ours.hint
-    place = [str(part) for part in first["loc"] if not (isinstance(part, str) and "[" in part)]
-    field = place[0] if place else ""
-    words = first["msg"].removeprefix("Value error, ")
-    words = words.replace("Input should be", "must be").rstrip(".")
-    words = words.replace("greater than or equal to", "at least").replace("less than or equal to", "at most")
-    if not field:
-        return f"In this plan, {words}.", "give each column one role." if "two roles" in words else None
-    named = f"The {field!r} of a plan" if len(place) == 1 else f"The {field!r} of a plan, at {place[1]!r},"
-    got = first.get("input")
-    got = f" Got {got!r}." if quoting and isinstance(got, str | int | float) else ""
-    known = KINDS if field == "types" else FORMS if field == "release" else ()
-    hint = near_names(first.get("input"), known, "").strip() or None
-    if quoting and first["type"] == "dict_type" and isinstance(first.get("input"), str):
-        # COLUMN=VALUE, as the command line takes it.
-        column, sign, value = first["input"].partition("=")
-        hint = f"write {field}={{{column!r}: {value!r}}}." if sign else f"write {field}={{'COLUMN': {column!r}}}."
-    return f"{named} {words}.{got}", hint

@@ -111,7 +111,7 @@ def test_the_gap_is_said_with_what_would_make_it_smaller(people, run):
     records = [json.loads((people / f"{name}.csv.record.json").read_text()) for name in "abc"]
     assert records[0]["lower_bound"] <= records[1]["lower_bound"] <= records[1]["loss"]
     assert records[2]["lower_bound"] is None
-    assert "--bound must be 'none', 'quick' or 'lp'" in flat(
+    assert "--bound must be 'none', 'quick', 'lp' or 'regions'" in flat(
         run("anonymize", "people.csv", "-k", 4, "-o", "d.csv", *ROLES, "--bound", "rough", code=2)
     )
 
@@ -202,7 +202,7 @@ MISTAKES = [
     (("empty.csv",), "Got an empty file"),
     (("header.csv", "--qi", "a"), "must have rows"),
     (("ragged.csv", "--qi", "a"), "line"),
-    ((".",), "Got a folder"),
+    (("nothing",), "The folder nothing must have Parquet or CSV files in it. Got none."),
     (("people.csv", *ROLES, "--job", "nothing.yaml"), "The job file nothing.yaml cannot be read"),
     (("people.csv", *ROLES, "--table", "t"), "The 'table' option of read must be given for databases and R files only"),
     (("people.csv", *ROLES, "--report", "out.csv"), "must be different files"),
@@ -217,6 +217,7 @@ MISTAKES = [
     ("arguments", "words"), MISTAKES, ids=lambda value: value[:30] if isinstance(value, str) else ""
 )
 def test_mistakes_are_one_sentence_without_values(people, run, arguments, words):
+    (people / "nothing").mkdir()
     (people / "empty.csv").touch()
     (people / "header.csv").write_text("a,b\n")
     (people / "ragged.csv").write_text(f"a,b\n1,2\n{SECRETS[0]},2,3\n")

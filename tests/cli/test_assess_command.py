@@ -66,8 +66,10 @@ def test_the_page_is_written_once(released, run):
     assert not any(secret in page for secret in SECRETS)
     assert "must not be there yet" in flat(run("assess", "people.csv", "release.csv", "--report", "page.html", code=2))
     run("assess", "people.csv", "release.csv", "--report", "page.html", "--force")
-    said = flat(run("assess", "people.csv", "release.csv", "--report", "people.csv", "--force", code=2))
-    assert "must not overwrite the input" in said
+    (released / "rest.csv").write_bytes((released / "people.csv").read_bytes())
+    for more in (["--report", "people.csv"], ["--report", "rest.csv", "--held-out", "rest.csv"]):
+        said = flat(run("assess", "people.csv", "release.csv", *more, "--force", code=2))
+        assert "must not overwrite the input" in said
 
 
 @pytest.mark.parametrize(

@@ -108,6 +108,7 @@ def test_a_reader_that_leaves_early_is_no_error(people):
         ),
     ],
 )
+@pytest.mark.usefixtures("hangups")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_says_what_was_written(people, run, monkeypatch, step, said, files, number):
     monkeypatch.setattr(step, lambda *_, **__: signal.raise_signal(number))

@@ -31,6 +31,8 @@ def wrong(run, *arguments, code=2):
         (("--qi",), "The option --qi must have a value. Got none."),
         (("--t=much",), "The option --t must be a number. Got 'much'."),
         (("--json=yes",), "The option --json must have no value. Got one."),
+        (("--quasi-identifiers", "age"), "has no option --quasi-identifiers. Hint: did you mean '--qi'"),
+        (("--random_state", "1"), "has no option --random_state. Hint: did you mean '--seed'"),
         (("--sensitve", "ill"), "'shoal anonymize' has no option --sensitve. Hint: did you mean '--sensitive'"),
         (("other.csv",), "'shoal anonymize' must be given one name besides options. Got 'other.csv' as well."),
         (("--rest", "keep"), "The option --rest must be 'qi', 'other' or 'drop'. Got 'keep'."),
@@ -60,13 +62,14 @@ def test_l_without_a_sensitive_column_asks_for_one(people, run):
         (("anonimize", "people.csv"), "Shoal has no command 'anonimize'. Hint: did you mean 'anonymize'?"),
         (("--verson",), "'shoal' has no option --verson. Hint: did you mean '--version'"),
         (("verify",), "FILE must be named. Got none."),
-        (("verify", "."), "must be a file that can be read. Got a folder."),
+        (("verify", "empty"), "The folder empty must have Parquet or CSV files in it. Got none."),
         (("verify", "people.xyz"), "The input must have a known suffix"),
         (("demo", "here"), "'shoal demo' must be given options only. Got 'here'."),
         (("compare", "people.csv", "-k", "3", "-k", "x"), "The option -k must be a whole number. Got 'x'."),
     ],
 )
 def test_so_are_those_of_other_commands(people, run, arguments, words):
+    (people / "empty").mkdir()
     assert words in wrong(run, *arguments)
 
 

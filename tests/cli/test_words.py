@@ -30,6 +30,7 @@ from shoal.cli.words import in_words_of_the_command_line
         ("or pass quote='' if the file", "or pass --quote none if the file"),
         ("name it with sensitive_attributes (--sensitive).", "name it with --sensitive."),
         ("Got none of l (--l), t (--t) and models (--model).", "Got none of --l, --t and --model."),
+        ("A block must fit into memory. Got one", "A block must fit into memory. Got one"),
         ("The table of anonymize must have rows.", "The table must have rows."),
         ("rest='other' says it for all; drop=[..] leaves", "--rest other says it for all; --drop leaves"),
         ("The column 'missing' has 3 other values.", "The column 'missing' has 3 other values."),

@@ -3,6 +3,7 @@
 import copy
 import json
 import random
+from importlib import metadata
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +13,8 @@ import shoal
 from shoal import io
 from shoal.errors import DataError, ShoalError
 from shoal.plan import Plan
-from shoal.release.certificate import PUBLIC, Certificate, read_certificate
+from shoal.release import certificate
+from shoal.release.certificate import PUBLIC, Certificate, public_plan, read_certificate, withheld
 from shoal.release.grounds import cut_down
 from shoal.release.verification import plan_of, verify_file
 from shoal.tables.hierarchy import Hierarchy
@@ -135,7 +137,15 @@ def test_every_field_of_a_plan_is_public_or_withheld():
     """A new one must be put into PUBLIC, or here."""
     withheld = {"identifiers", "drop", "unit", "levels", "hierarchies", "missing_values", "population", "options"}
     private = {"dp", "epsilon", "delta", "domain"}  # of releases that have a certificate of their own
-    assert set(Plan.model_fields) == {*PUBLIC, *withheld, *private, "random_state", "n_jobs"}
+    machine = {"n_jobs", "memory", "master"}  # of nobody's concern; a master is an address inside of somebody's network
+    assert set(Plan.model_fields) == {*PUBLIC, *withheld, *private, *machine, "random_state"}
+    assert not set(PUBLIC) & (withheld | private | machine | {"random_state"})
+
+
+def test_machines_are_not_told():
+    plan = Plan.of(k=3, engine="spark", master="spark://10.1.2.3:7077", memory="3GB", n_jobs=7)
+    assert public_plan(plan) == {"k": 3, "engine": "spark"}
+    assert set(withheld(plan)) == {"master", "memory", "n_jobs"}
 
 
 def test_a_population_is_for_promises_on_it_only(saved):
@@ -249,3 +259,13 @@ def test_a_certificate_goes_to_json_and_back(saved):
     read = read_certificate(folder / "m.json")
     assert read == Certificate.model_validate_json(json.dumps(release.certificate))
     assert plan_of(read).models == {name: tuple(texts) for name, texts in FIELDS["models"].items()}
+
+
+def test_versions_are_those_that_are_installed(monkeypatch):
+    found = {package: metadata.version(package) for package in certificate.PACKAGES}
+    assert certificate._installed() == found
+    # Metadata that do not begin with the version are read as what they are.
+    monkeypatch.setattr(
+        metadata.PathDistribution, "read_text", lambda self, name: "Name: x\nVersion: a b\n\nVersion: 9\n"
+    )
+    assert certificate._version("numpy") == "a b"

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
@@ -93,6 +93,7 @@ def test_the_price_is_not_higher_than_one_group_and_not_lower_than_k_alone():
         assert alone <= release(table, **fields).loss < 1
 
 
+@settings(max_examples=settings.default.max_examples // 3)
 @given(
     st.sampled_from(
         [

@@ -83,6 +83,16 @@ def test_all_of_them_are_named_at_once():
     assert "'c20'" not in many
 
 
+def test_they_are_listed_with_the_columns_that_look_like_identifiers():
+    table = people(born=BORN, smoker=SMOKER, phone=[f"+44 {i}" for i in range(60)])
+    with pytest.raises(DataError) as caught:
+        released(table)
+    words = str(caught.value)
+    assert "'phone' looks like an identifier" in words
+    assert "Columns without a role must not single records out. Got 'born'" in words
+    assert "'phone'" not in words[words.index("Columns without a role") :]
+
+
 def test_no_value_is_quoted():
     assert "1960" not in refused(people(born=BORN))
 

@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 import time
-import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from rich.text import Text
 
 from shoal.cli import shows
 from shoal.cli.command import JOB, SOURCE, takes
-from shoal.cli.shell import Shell, current, reports_errors, stoppable
+from shoal.cli.shell import Shell, current, reports_errors
+from shoal.cli.shown import Shown
 from shoal.cli.task import job_of
 from shoal.cli.words import shown
-from shoal.errors import DisclosureWarning
 from shoal.options.option import Given, Option, switch
 from shoal.options.table import FILES, JSON, PLAN, READING, TALK, TALKING, WRITING
-from shoal.release.hooks import Hooks
 
 if TYPE_CHECKING:
+    from shoal.engines.result import LargeRelease
     from shoal.io import Source
-    from shoal.progress import Progress
     from shoal.release.job import Job
     from shoal.release.preparation import Prepared
+    from shoal.release.release import Release
 
 EXAMPLES = """
 [bold]Examples[/bold]
@@ -47,6 +45,14 @@ EXAMPLES = """
 [cyan]shoal anonymize people.csv --dp mondrian --epsilon 1 --domain domain.yaml --dry-run[/cyan]
 
 [cyan]shoal anonymize people.csv --dp mondrian --epsilon 1 --domain domain.yaml -o release.csv[/cyan]
+
+[dim]A file larger than memory, in pieces:[/dim]
+
+[cyan]shoal anonymize people.csv -k 5 --engine stream --memory 2GB --id name -o release.csv[/cyan]
+
+[dim]A folder of Parquet files, on Spark:[/dim]
+
+[cyan]shoal anonymize people.parquet -k 5 --engine spark --master local[4] --id name -o release.parquet[/cyan]
 
 [dim]Repeat it with the job file that --write-job wrote:[/dim]
 
@@ -89,6 +95,7 @@ def options(plan: Sequence[Option] = PLAN) -> tuple[Option, ...]:
         Option("--write-job", "Write these settings to a job file.", "FILE", panel=FILES),
         *WRITING,
         switch("--force", "Overwrite existing files, but no input.", FILES),
+        switch("--resume", "Go on where a run with --engine stream was killed, with the same result.", FILES),
         *READING,
         switch("--dry-run", "Read and check everything and show the plan, but release nothing.", TALK),
         replace(JSON, help="Print the record, one JSON object, on standard output. It is not to be published."),
@@ -104,6 +111,7 @@ def anonymize(given: Given) -> None:
     The release is written to a temporary file, read again and verified before it gets its name.
     """
     job, shell, start = job_of(given), current(), time.perf_counter()
+    from shoal.engines import pipeline as engines
     from shoal.release import pipeline
 
     if job.plan.dp is not None:
@@ -113,11 +121,15 @@ def anonymize(given: Given) -> None:
         return
     with shows.bars(shell) as bar:
         hooks = _Shown(shell, bar)
+        if given["dry_run"] and engines.engine_for(job)[0] != "memory":
+            _rehearse_in_pieces(shell, job, hooks, json=given["json"])
+            return
         if given["dry_run"]:
             prepared = pipeline.rehearse(job, hooks)
         else:
             shell.wanted = _wanted(job)
-            release = pipeline.run(job, hooks)
+            # Those with `dp` were made above.
+            release = cast("Release | LargeRelease", engines.run(job, hooks, resume=given["resume"]))
     if given["dry_run"]:
         _show_plan(shell, prepared, job, json=given["json"])
         return
@@ -128,15 +140,8 @@ def anonymize(given: Given) -> None:
     shell.show("", shows.summary(release, files, time.perf_counter() - start))
 
 
-class _Shown(Hooks):
-    """Shows the schema, progress, warnings and notes."""
-
-    def __init__(self, shell: Shell, bar: Callable[[str], Progress | None]) -> None:
-        self.shell = shell
-        self.bar = bar
-
-    def on_step(self, step: str) -> Progress | None:
-        return self.bar(step)
+class _Shown(Shown):
+    """Shows the schema as well."""
 
     def on_prepared(self, source: Source, prepared: Prepared) -> None:
         _show_schema(self.shell, source, prepared)
@@ -144,23 +149,11 @@ class _Shown(Hooks):
         if few:
             self.shell.warn(few)
 
-    @contextmanager
-    def grouping(self) -> Iterator[None]:
-        with stoppable(self.shell), shows.compiling_noted(self.shell), warnings.catch_warnings():
-            # Disclosure warnings are shown by `on_warning`.
-            warnings.simplefilter("ignore" if not self.shell.verbose else "default")
-            warnings.simplefilter("ignore", DisclosureWarning)
-            yield
-
-    def on_warning(self, words: str) -> None:
-        self.shell.warn(words)
-
-    def on_note(self, words: str) -> None:
-        self.shell.note(words)
-
 
 def _wanted(job: Job) -> list[str]:
     """Return the names of everything that a job writes; of a database that is not a file, none."""
+    if job.plan.engine == "spark":  # which writes folders, also to addresses that nobody else knows
+        return [str(target) for target in (job.output, *job.documents) if target is not None]
     place = job.place
     output = [] if place is None else ["standard output"] if place.standard else [place.path]
     return [str(target) for target in (*output, *job.documents) if target is not None]
@@ -176,6 +169,34 @@ def _show_schema(shell: Shell, source: Source, prepared: Prepared) -> None:
     shell.show("", table)
     for note in shows.schema_notes(prepared.columns, prepared.attributes, prepared.plan):
         shell.note(note)
+
+
+def _rehearse_in_pieces(shell: Shell, job: Job, hooks: Shown, *, json: bool) -> None:
+    """Show what the first pass over a table finds that is not read into memory, and write the job file."""
+    from shoal.engines.rehearsal import rehearse
+    from shoal.release.files import write_job_file
+
+    found = rehearse(job, hooks)
+    layout = found.layout
+    attributes = tuple(part.attribute for part in layout.parts)
+    shell.show(
+        Text(shown(f"{found.source.name}: {layout.rows_in:,} rows, {len(layout.columns)} columns"), style="bold")
+    )
+    shell.show("", shows.schema_table(layout.columns, attributes, layout.plan, complete=shell.verbose))
+    for note in shows.schema_notes(layout.columns, attributes, layout.plan):
+        shell.note(note)
+    rows: list[tuple[str, Any]] = [
+        ("k", f"{layout.plan.k}: at most {layout.rows // layout.plan.k:,} groups"),
+        ("method", f"{found.way.plan.method} in blocks, {found.way.rounds} rounds: {found.way.why}"),
+    ]
+    if layout.rows_dropped:
+        rows.append(("dropped", f"{layout.rows_dropped:,} rows with missing values"))
+    if job.job_file is not None:
+        write_job_file(job)
+        rows.append(("job file", str(job.job_file)))
+    shell.show("", shows.pairs(rows), "", Text("Dry run: no release was made.", style="yellow"))
+    if json:
+        shows.print_json({"dry_run": True, "plan": layout.plan.job(), **found.plain()})
 
 
 def _show_plan(shell: Shell, prepared: Prepared, job: Job, *, json: bool) -> None:

@@ -102,7 +102,7 @@ def assess(given: Given) -> None:
 
     where, name, certificate, page = given["original"], given["release"], given["certificate"], given["report"]
     if page is not None:
-        _check(page, given["force"], [where, name])
+        _check(page, given["force"], list(filter(None, [where, name, given["held_out"], certificate])))
     sample = SAMPLE if given["sample"] is None else count_of(given["sample"], "sample", "assess", least=2)
     fields, reading = given.of("plan"), given.of("reading")
     promised = read_certificate(certificate) if certificate else finished.beside(name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from rich.table import Table
 from rich.text import Text
@@ -118,9 +118,9 @@ def _show_next(shell: Shell, name: str, rows: int) -> None:
 
 def _released(folder: Path, force: bool, progress: Any) -> Release:
     from shoal.datasets.survey import EDUCATION
-    from shoal.release.pipeline import anonymize_file
+    from shoal.engines.pipeline import anonymize_file
 
-    return anonymize_file(
+    made = anonymize_file(
         folder / "survey.csv",
         folder / "release.csv",
         k=K,
@@ -134,6 +134,7 @@ def _released(folder: Path, force: bool, progress: Any) -> Release:
         force=force,
         progress=progress,
     )
+    return cast("Release", made)  # small enough for memory
 
 
 def _show(shell: Shell, release: Release, folder: Path, seconds: float) -> None:

@@ -2,39 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
 from shoal.cli import shows
+from shoal.cli.shown import Shown
 from shoal.dp.budget import shown
 from shoal.options.option import Given
-from shoal.release.hooks import Hooks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from shoal.cli.shell import Shell
-    from shoal.progress import Progress
     from shoal.release.job import Job
+    from shoal.release.pipeline import PrivateRehearsal
     from shoal.release.private.table import PrivateTable
-
-
-class _Bars(Hooks):
-    """Shows progress, warnings and notes."""
-
-    def __init__(self, shell: Shell, bar: Callable[[str], Progress | None]) -> None:
-        self.shell = shell
-        self.bar = bar
-
-    def on_step(self, step: str) -> Progress | None:
-        return self.bar(step)
-
-    def on_warning(self, words: str) -> None:
-        self.shell.warn(words)
-
-    def on_note(self, words: str) -> None:
-        self.shell.note(words)
 
 
 def anonymize_privately(job: Job, shell: Shell, given: Given) -> None:
@@ -42,13 +23,13 @@ def anonymize_privately(job: Job, shell: Shell, given: Given) -> None:
     from shoal.release import pipeline
 
     with shows.bars(shell) as bar:
-        hooks = _Bars(shell, bar)
+        hooks = Shown(shell, bar)
         if given["dry_run"]:
-            kinds, written = pipeline.rehearse_private(job, hooks)
+            found = pipeline.rehearse_private(job, hooks)
         else:
-            made = cast("PrivateTable", pipeline.run(job, hooks))
+            made = pipeline.run_private(job, hooks)
     if given["dry_run"]:
-        _show_rehearsal(job, shell, kinds, written, json=given["json"])
+        _show_rehearsal(job, shell, found, json=given["json"])
         return
     if given["json"]:
         shows.print_json(made.record)
@@ -75,19 +56,21 @@ def summary(made: PrivateTable, files: list[str]) -> Any:
     return shows.pairs(rows)
 
 
-def _show_rehearsal(job: Job, shell: Shell, kinds: dict[str, str], written: bool, *, json: bool) -> None:
+def _show_rehearsal(job: Job, shell: Shell, found: PrivateRehearsal, *, json: bool) -> None:
     """Show what a dry run found, and what to do next; write the job file."""
     from shoal.release.files import write_job_file
 
     write_job_file(job)
     plan = job.plan
     rows: list[tuple[str, Any]] = [("release", f"{plan.dp}, epsilon {plan.epsilon:g}")]
-    if written:
-        rows += list(kinds.items())
+    rows += list(found.kinds.items())
+    if found.written:
         words = f"{plan.domain} was written: fill in bounds and values, from what is known about the subject."
     else:
         words = "The table fits its declared domain."
-    rows.append(("domain", words))
+    if found.left_out:
+        rows.append(("left out", Text(", ".join(found.left_out))))
+    rows.append(("domain", Text(words)))
     shell.show("", shows.pairs(rows), "", Text("Dry run: no release was made, and nothing was spent.", style="yellow"))
     if json:
-        shows.print_json({"dry_run": True, "plan": plan.job(), "kinds": kinds, "template_written": written})
+        shows.print_json({"dry_run": True, "plan": plan.job(), "kinds": found.kinds, "template_written": found.written})

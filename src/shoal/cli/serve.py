@@ -53,6 +53,14 @@ PROXY = "For a department"
     Option("--host", "Address to listen on, with --behind-proxy. Default: 127.0.0.1.", "ADDRESS", panel=PROXY),
     Option("--users", "Number of links, each for a user of its own. Default: 1.", "N", WHOLE, panel=PROXY),
     Option("--upload-limit", "Largest upload, in MB. Default: 2048.", "MB", NUMBER, panel=LIMITS),
+    Option("--disk", "Disk space of one user, in MB. Default: 16384.", "MB", NUMBER, panel=LIMITS),
+    Option(
+        "--disk-total",
+        "Disk space of all users, in MB. Default: nine tenths of what is free.",
+        "MB",
+        NUMBER,
+        panel=LIMITS,
+    ),
     Option("--memory", "Largest memory of a job, in MB. Default: three quarters of all.", "MB", NUMBER, panel=LIMITS),
     Option("--job-time", "Longest time of a job, in seconds. Default: 3600.", "S", NUMBER, panel=LIMITS),
     Option("--jobs", "Jobs at a time. Default: 1.", "N", WHOLE, panel=LIMITS),
@@ -83,7 +91,8 @@ def settings_of(given: Given) -> Settings:
     from shoal.io.formats import locate
     from shoal.web.settings import Settings
 
-    least = {"port": 1, "users": 1, "jobs": 1, "upload_limit": 0.001, "memory": 64, "job_time": 1, "idle": 0.1}
+    least = {"port": 1, "users": 1, "jobs": 1, "memory": 64, "job_time": 1, "idle": 0.1}
+    least |= dict.fromkeys(("upload_limit", "disk", "disk_total"), 0.001)
     for key, low in least.items():
         if given[key] is not None and not low <= given[key] < 10**9:
             raise OptionError(f"The option --{key.replace('_', '-')} must be at least {low:g}. Got {given[key]:g}.")
@@ -102,13 +111,19 @@ def settings_of(given: Given) -> Settings:
         "source": _absolute(given["source"]),
         "paths": not names,
         "folder": given["folder"],
-        "upload_bytes": None if given["upload_limit"] is None else int(given["upload_limit"] * 2**20),
-        "memory_bytes": None if given["memory"] is None else int(given["memory"] * 2**20),
+        "upload_bytes": _bytes(given["upload_limit"]),
+        "disk_bytes": _bytes(given["disk"]),
+        "disk_total_bytes": _bytes(given["disk_total"]),
+        "memory_bytes": _bytes(given["memory"]),
         "job_seconds": given["job_time"],
         "idle_seconds": None if given["idle"] is None else given["idle"] * 60,
         "at_once": given["jobs"],
     }
     return Settings(**{name: value for name, value in chosen.items() if value is not None})
+
+
+def _bytes(megabytes: float | None) -> int | None:
+    return None if megabytes is None else int(megabytes * 2**20)
 
 
 def _plain(name: str) -> bool:

@@ -18,6 +18,7 @@ from rich.text import Text
 
 from shoal.cli.words import in_words_of_the_command_line, shown, shown_lines
 from shoal.errors import DisclosureError, ShoalError
+from shoal.io.private import remove_ours
 from shoal.io.published import noting_published
 
 if TYPE_CHECKING:
@@ -291,6 +292,7 @@ def stoppable(shell: Shell) -> Iterator[None]:
         if byte and not over.is_set():
             shell.err.show_cursor(True)
             shell.err.print("", Text(shown(f"stopped; {shell.done}"), style="yellow"), sep="\n")
+            remove_ours()
             os._exit(_SIGNALS + byte[0])
 
     # No exception is raised: one in the middle of compiling would crash the compiler.

@@ -12,12 +12,13 @@ from rich.table import Table
 from rich.text import Text
 
 from shoal.cli.words import shown
-from shoal.progress import Standing
+from shoal.progress import Pace, Standing
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from shoal.cli.shell import Shell
+    from shoal.engines.result import LargeRelease
     from shoal.plan import Plan
     from shoal.privacy.audit import Audit
     from shoal.privacy.findings import Finding
@@ -127,7 +128,7 @@ def schema_notes(columns: Sequence[Column], attributes: Sequence[Attribute], pla
             yield f"No --qi given: {treated}."
 
 
-def summary(release: Release, files: Sequence[str], seconds: float) -> Table:
+def summary(release: Release | LargeRelease, files: Sequence[str], seconds: float) -> Table:
     """Return a summary of a release, in a few lines."""
     audit = release.audit
     rows: list[tuple[str, RenderableType]] = []
@@ -180,7 +181,7 @@ def removed(count: int, plan: Plan) -> str:
     return f"{count:,} record{'' if count == 1 else 's'}, {why}"
 
 
-def held(release: Release) -> Text:
+def held(release: Release | LargeRelease) -> Text:
     """Return the k that was wanted and the k that holds."""
     audit, plan = release.audit, release.plan
     if len(release.blocks) > 1:
@@ -217,16 +218,16 @@ def models(findings: Sequence[Finding]) -> list[tuple[str, RenderableType]]:
     return rows
 
 
-def nearness(release: Release) -> Text:
+def nearness(release: Release | LargeRelease) -> Text:
     """Return an upper limit on how far the loss is from the best possible."""
     from shoal.release.report.nearness import Nearness
 
-    known = Nearness.of(release)
+    known = Nearness(release.plan, release.gap, release.lower_bound)
     words = Text(known.in_short.replace("\N{NO-BREAK SPACE}", " "))
     return words.append("; this bound is rough, --bound lp gives a better one", style="dim") if known.rough else words
 
 
-def worst(release: Release, most: int = 3) -> Text:
+def worst(release: Release | LargeRelease, most: int = 3) -> Text:
     """Return the attributes with the highest losses."""
     losses = sorted(release.losses.by_attribute.items(), key=lambda item: -item[1])
     if len(losses) < 2:
@@ -264,7 +265,9 @@ def bars(shell: Shell) -> Iterator[Callable[[str], Callable[[float], None] | Non
 
 
 def standing(fraction: float) -> str:
-    """Return the loss and the gap of a search, or an empty text if there is none."""
+    """Return the loss and the gap of a search, or the phase and the pace of a long run; else an empty text."""
+    if isinstance(fraction, Pace):
+        return fraction.words
     if not isinstance(fraction, Standing):
         return ""
     gap = f", gap {gap_percent(fraction.gap)}" if isfinite(fraction.gap) else ""

@@ -67,9 +67,12 @@ def job_of(given: Given) -> Job:
     if output is None or given["no_certificate"]:
         certificate = None
     elif certificate is None:
-        certificate = certificate_beside(output, writing.get("format"))
+        beside = certificate_beside(output, writing.get("format")) if not _on_spark(plan) else None
+        certificate = _document(plan, output, "manifest") or beside
     # Without a certificate too: exact figures are nowhere else.
     record = False if output is None or given["no_record"] else given["record"] or files.get("record") or True
+    if record is True and _on_spark(plan):
+        record = _document(plan, output, "record") or False
     return Job(
         plan=plan,
         source=source,
@@ -83,6 +86,17 @@ def job_of(given: Given) -> Job:
         force=given["force"],
         inputs=() if given["job"] is None else (given["job"],),
     )
+
+
+def _on_spark(plan: Plan) -> bool:
+    return plan.engine == "spark"
+
+
+def _document(plan: Plan, output: str | None, what: str) -> str | None:
+    """Return where a document of a release on Spark lies, which is a folder; none beside a folder elsewhere."""
+    if not _on_spark(plan) or output is None or "://" in output:
+        return None
+    return f"{output.rstrip('/')}.{what}.json"
 
 
 def check_method(plan: Plan) -> None:

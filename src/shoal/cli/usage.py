@@ -10,6 +10,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from shoal.cli.shell import WRONG, Shell
+from shoal.cli.words import FLAGS
 from shoal.errors import ShoalError, near_names
 
 # typer does not export them all under one name in all of its versions.
@@ -17,36 +18,30 @@ _UsageError: Any = typer.BadParameter.__mro__[1]
 _NUMBERS = {int: "a whole number", float: "a number"}
 
 
-class Command(TyperCommand):
-    """A command."""
+class _Plain:
+    """What commands and the application have in common: plain help, and errors in the words of the house."""
+
+    params: list[Any]
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the parameters; the help says of a type only what the metavariable says."""
-        return _plain(super().get_params(ctx))
+        return _plain(super().get_params(ctx))  # type: ignore[misc]
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
         """Parse the arguments, or say what is wrong with them."""
         given = list(args)
         try:
-            return super().make_context(info_name, args, parent, **extra)
+            return super().make_context(info_name, args, parent, **extra)  # type: ignore[misc]
         except _UsageError as error:
             _refuse(error, given, _path(info_name, parent), self.params)
 
 
-class Group(TyperGroup):
+class Command(_Plain, TyperCommand):
+    """A command."""
+
+
+class Group(_Plain, TyperGroup):
     """The application."""
-
-    def get_params(self, ctx: Any) -> list[Any]:
-        """Return the parameters."""
-        return _plain(super().get_params(ctx))
-
-    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
-        """Parse the arguments before the command, or say what is wrong with them."""
-        given = list(args)
-        try:
-            return super().make_context(info_name, args, parent, **extra)
-        except _UsageError as error:
-            _refuse(error, given, _path(info_name, parent), self.params)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Find the command, or say that there is none."""
@@ -96,7 +91,8 @@ def sentence(error: Any, args: Sequence[str], command: str, params: Sequence[Any
     option, param = getattr(error, "option_name", None), getattr(error, "param", None)
     if hasattr(error, "possibilities"):
         flags = [flag for one in params for flag in (*one.opts, *one.secondary_opts) if flag.startswith("--")]
-        return ShoalError(f"'{command}' has no option {option}.", near_names(option, flags, helped))
+        fields = {f"--{field.replace('_', '-')}": flag for field, flag in FLAGS.items() if flag in flags}
+        return ShoalError(f"'{command}' has no option {option}.", near_names(option, flags, helped, fields))
     if option is not None:
         words = "a value. Got none" if "requires" in error.message else "no value. Got one"
         return ShoalError(f"The option {option} must have {words}.", helped)

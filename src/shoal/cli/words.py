@@ -23,7 +23,7 @@ _RULES: tuple[tuple[str, str], ...] = (
     (rf"\b({_FIELD})=(?=[ ,.])", r"<\1>"),
     (rf"The '({_FIELD})'(?: option)?(?: of (?:a plan|anonymize|partition|verify))?(?=[ ,])", r"The option <\1>"),
     (rf"two roles: ({_FIELD}) and ({_FIELD})\b", r"two roles: <\1> and <\2>"),
-    (rf"(?:with|to) ({_FIELD})\b(?=[.(]| \(--)", r"with <\1>"),
+    (rf"\b(?:with|to) ({_FIELD})\b(?=[.(]| \(--)", r"with <\1>"),
 )
 
 

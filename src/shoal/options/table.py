@@ -184,7 +184,7 @@ PLAN: tuple[Option, ...] = (
     _group(
         *("bound", "--bound", TEXT, "HOW"),
         "Bound on the best possible loss: [cyan]quick[/cyan] (default), [cyan]lp[/cyan] (slower, much better), "
-        "[cyan]none[/cyan].",
+        "[cyan]regions[/cyan] (the same region by region, for many rows), [cyan]none[/cyan].",
     ),
     _group("random_state", "--seed", WHOLE, "N", "Seed of random numbers."),
     _group("n_jobs", "--jobs", WHOLE, "N", "Threads. Default: all cores."),
@@ -200,6 +200,13 @@ PLAN: tuple[Option, ...] = (
         "Columns and the values that they can have, as YAML. [cyan]--dry-run[/cyan] writes a template if there is no "
         "such file.",
     ),
+    _group(
+        *("engine", "--engine", TEXT, "ENGINE"),
+        "[cyan]memory[/cyan]; [cyan]stream[/cyan] in pieces, for files larger than memory; [cyan]spark[/cyan]. "
+        "Default: by the size of the file.",
+    ),
+    _group("memory", "--memory", TEXT, "SIZE", "Most memory that --engine stream may take, such as [cyan]2GB[/cyan]."),
+    _group("master", "--master", TEXT, "URL", "Spark's master for --engine spark, such as [cyan]local[4][/cyan]."),
     _group("shuffle", "--shuffle/--no-shuffle", SWITCH, None, "Publish rows in random order."),
 )
 # Fields of the plan without an option.

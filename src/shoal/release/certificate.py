@@ -9,6 +9,7 @@ originals are rounded or left out (:mod:`shoal.release.measures.told`). All else
 from __future__ import annotations
 
 import platform
+import re
 from functools import cache
 from importlib import metadata
 from math import isfinite
@@ -115,6 +116,26 @@ class FiguresPart(_Part):
     average_group_size: float
 
 
+class EarlierPart(_Part):
+    """The earlier release that this one adds rows to, and what holds for those who have both.
+
+    `kept` and `new` are the smallest numbers of rows of a group that the earlier release has and has not, of groups
+    that have any. `newcomers` is how many new ones were wanted. `changed` rows of the earlier release have other
+    quasi-identifiers than before; if there are any, its rows come first, in the same order. `parts` is whether the
+    models hold among either as well, and `invariance` the m of the rule for sensitive values.
+    """
+
+    name: str | None
+    sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")] | None
+    rows: Count
+    newcomers: Annotated[int, Field(ge=1, le=2**53)]
+    kept: Count
+    new: Count
+    changed: Count
+    parts: bool
+    invariance: Annotated[int, Field(ge=2, le=2**53)] | None
+
+
 class Certificate(_Part):
     """The certificate of a release."""
 
@@ -136,6 +157,7 @@ class Certificate(_Part):
     withheld: Names
     figures: FiguresPart
     warnings: tuple[str, ...]
+    earlier: EarlierPart | None = None
 
     @property
     def quasi_identifiers(self) -> list[str]:
@@ -163,38 +185,64 @@ def versions() -> dict[str, str]:
 
 @cache
 def _installed() -> dict[str, str]:
-    return {package: metadata.version(package) for package in PACKAGES}
+    return {package: _version(package) for package in PACKAGES}
+
+
+def _version(package: str) -> str:
+    """Return the version of a package; its metadata begin with it, and are long to be read as the message they are."""
+    text = metadata.distribution(package).read_text("METADATA") or ""
+    stated = re.search(r"^Version:[ \t]*(\S+)[ \t]*$", text.partition("\n\n")[0], re.MULTILINE)
+    return stated[1] if stated else metadata.version(package)
 
 
 def certificate_of(release: Release) -> dict[str, Any]:
     """Return the certificate as plain values for JSON."""
-    from shoal.release.grounds import readings_of
     from shoal.release.measures.told import told_of
+
+    certificate = Certificate(
+        **promised(release, tuple(tuple(block.columns) for block in release.blocks)),
+        methods=tuple(dict.fromkeys(block.method for block in release.blocks)),
+        figures=FiguresPart(**_figures(told_of(release)._asdict())),
+    )
+    # Only an update has an earlier release to tell of.
+    return certificate.model_dump(mode="json", exclude={"earlier"})
+
+
+def promised(release: Release, blocks: tuple[Names, ...]) -> dict[str, Any]:
+    """Return the fields that the certificates of a release and of an update have in common.
+
+    Parameters
+    ----------
+    release : Release or Update
+    blocks : tuple of names
+        Columns within which k holds.
+    """
+    from shoal.release.grounds import readings_of
 
     audit, plan, whole = release.audit, release.plan, release.whole
     written = release.written
-    certificate = Certificate(
-        format=FORMAT,
-        created=release.created[:10],
-        versions=versions(),
-        output=None
+    return {
+        "format": FORMAT,
+        "created": release.created[:10],
+        "versions": versions(),
+        "output": None
         if written is None
         else OutputPart(name=base_name(written.name), sha256=written.sha256, rows=audit.rows),
-        form=plan.release,
-        rows=audit.rows,
-        k=PromisedK(
+        "form": plan.release,
+        "rows": audit.rows,
+        "k": PromisedK(
             wanted=plan.k,
             held=audit.k,
             held_in_units=audit.k_units,
             held_for_all=whole.k,
             unique=whole.unique,
-            blocks=tuple(tuple(block.columns) for block in release.blocks),
+            blocks=blocks,
             strata=plan.stratum,
         ),
-        groups=audit.classes,
-        group_sizes={str(size): count for size, count in audit.sizes.items()},
-        columns=_columns(release),
-        models=tuple(
+        "groups": audit.classes,
+        "group_sizes": {str(size): count for size, count in audit.sizes.items()},
+        "columns": columns_of(release),
+        "models": tuple(
             ModelPart(
                 attribute=finding.attribute,
                 model=str(finding.model),
@@ -203,19 +251,16 @@ def certificate_of(release: Release) -> dict[str, Any]:
             )
             for finding in audit.models
         ),
-        readings={name: ReadingPart(**_strictly(fields)) for name, fields in readings_of(release).items() if fields},
-        methods=tuple(dict.fromkeys(block.method for block in release.blocks)),
-        missing=plan.missing,
-        shuffled=plan.shuffle,
-        withheld=withheld(plan),
-        figures=FiguresPart(**_figures(told_of(release)._asdict())),
-        warnings=release.warnings,
-    )
-    return certificate.model_dump(mode="json")
+        "readings": told_readings(readings_of(release)),
+        "missing": plan.missing,
+        "shuffled": plan.shuffle,
+        "withheld": withheld(plan),
+        "warnings": release.warnings,
+    }
 
 
 # Fields of a plan that may be told. The others hold values of the data, names of columns that are not published, places
-# of files, or what does not matter to others; they are told in the record only.
+# of files and machines, or what does not matter to others; they are told in the record only.
 PUBLIC = (
     *("k", "quasi_identifiers", "sensitive_attributes", "other", "weight", "stratum", "places", "blocks"),
     *("l", "t", "models", "enforcement", "k_map", "presence", "release", "cells", "representatives", "trim", "digits"),
@@ -232,6 +277,7 @@ PUBLIC = (
         "time_limit",
     ),
     *("bound", "shuffle", "outward", "rest", "suppress", "top_coding", "bottom_coding", "rounding"),
+    "engine",
 )
 
 
@@ -250,7 +296,8 @@ def unchanged(plan: Plan, name: str) -> str:
     return in_words(plan, name) or "unchanged"
 
 
-def _columns(release: Release) -> tuple[ColumnPart, ...]:
+def columns_of(release: Release) -> tuple[ColumnPart, ...]:
+    """Return the published columns, with what may be told of them."""
     plan = release.plan
     owner = {name: one for one in release.attributes for name in one.columns}
     return tuple(
@@ -263,6 +310,11 @@ def _columns(release: Release) -> tuple[ColumnPart, ...]:
         for column in release.columns
         if column.role not in UNPUBLISHED
     )
+
+
+def told_readings(readings: dict[str, dict[str, Any]]) -> dict[str, ReadingPart]:
+    """Return how sensitive columns are read, as parts of a certificate."""
+    return {name: ReadingPart(**_strictly(fields)) for name, fields in readings.items() if fields}
 
 
 def _strictly(fields: dict[str, Any]) -> dict[str, Any]:

@@ -15,8 +15,9 @@ import warnings
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from shoal.errors import DataError
 from shoal.io import Source, write
 from shoal.io.files import cannot_write, checked_target, draft
 from shoal.io.turns import in_turn
@@ -28,10 +29,31 @@ from shoal.tables.columns import typed
 from shoal.tables.frames import to_arrow
 
 if TYPE_CHECKING:
+    from shoal.io.source import Written
+    from shoal.release.private.table import PrivateTable
     from shoal.release.release import Release
+    from shoal.release.updates.update import Update
+
+R = TypeVar("R", "Release", "PrivateTable", "Update")
 
 # Kinds whose values stay text, even if they look like numbers.
 WORDS = ("nominal", "ordinal", "hierarchical")
+
+
+class Documented(Protocol):
+    """A release of any kind that has documents beside it."""
+
+    @property
+    def written(self) -> Written | None:
+        """Return the file that was written."""
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """Return the record, for the data holder."""
+
+    @property
+    def certificate(self) -> dict[str, Any]:
+        """Return the certificate, for everyone."""
 
 
 class _WritingProgress(Hooks):
@@ -45,7 +67,7 @@ class _WritingProgress(Hooks):
 
 
 def save(
-    release: Release,
+    release: R,
     path: Target,
     *,
     certificate: Target | None = None,
@@ -54,7 +76,7 @@ def save(
     force: bool = False,
     progress: Progress | bool | None = None,
     **options: Any,
-) -> Release:
+) -> R:
     """Write a release; see :meth:`Release.save`."""
     kept = record_for(record, path, certificate, options.get("format"))
     job = Job(release.plan, release.source, path, certificate, kept, report, writing=options, force=force)
@@ -65,34 +87,45 @@ def save(
     return release
 
 
-def warn_of(release: Release) -> None:
+def warn_of(release: Documented) -> None:
     """Issue the warnings about the file that was written as Python warnings."""
     for words in release.written.warnings if release.written is not None else ():
         warnings.warn(words, UserWarning, stacklevel=4)
 
 
-def write_release(release: Release, job: Job, hooks: Hooks) -> Release:
+def write_release(release: R, job: Job, hooks: Hooks) -> R:
     """Write a release, read and verify it before the file gets its name, and write its documents."""
     job.check_files()  # again, because files may have appeared in the meantime
     with ExitStack() as turn:
         if job.output is not None:
             release = _written(release, job, job.output, hooks, turn)
-        if job.record is not None:
-            write_text(_json(release.record), job.record, force=job.force, private=True)
-        if job.certificate is not None:
-            write_text(_json(release.certificate), job.certificate, force=job.force)
-        if job.report is not None:
-            write_text(release.report(), job.report, force=job.force)
-        write_job_file(job)
+        write_documents(release, job)
     return release
+
+
+def write_documents(release: Documented, job: Job) -> None:
+    """Write the documents that a job asks for: the record first, so that no certificate stands without it."""
+    if job.record is not None:
+        write_text(_json(release.record), job.record, force=job.force, private=True)
+    if job.certificate is not None:
+        write_text(_json(release.certificate), job.certificate, force=job.force)
+    if job.report is not None:
+        page: str = release.report()  # type: ignore[attr-defined]  # an update has none, and its jobs ask for none
+        write_text(page, job.report, force=job.force)
+    write_job_file(job)
 
 
 def _json(content: dict[str, Any]) -> str:
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _written(release: Release, job: Job, output: Target, hooks: Hooks, turn: ExitStack) -> Release:
+def _written(release: R, job: Job, output: Target, hooks: Hooks, turn: ExitStack) -> R:
     start = time.perf_counter()
+    if release.plan.dp is not None and not len(release.table):
+        raise DataError(
+            "A private release must have rows to be written. Got none: what noise or the least count left is nothing.",
+            hint="its epsilon is spent all the same; a larger epsilon, fewer columns or a smaller k leave more.",
+        )
     place = job.place
     folder = [] if place is None or place.path is None else [Path(os.path.realpath(place.path)).parent]
     table = to_arrow(release.table, "save")
@@ -108,8 +141,8 @@ def _written(release: Release, job: Job, output: Target, hooks: Hooks, turn: Exi
         remove_superseded(job)
 
     how: dict[str, Any] = {"check": check, "force": job.force, "progress": progress, **job.writing}
-    # Labels of a file describe its values, and nobody declared them; a private release has what was declared.
-    like = release.source if release.plan.dp is None or _has_no_labels(release.source) else None
+    # Labels, encoding and decimal mark of a file follow its values; a private release has what was declared.
+    like = release.source if release.plan.dp is None else None
     written = write(table, output, like=like, **how)
     timings = {**release.timings, "writing": time.perf_counter() - start}
     release = replace(release, written=written, timings=timings)
@@ -119,10 +152,6 @@ def _written(release: Release, job: Job, output: Target, hooks: Hooks, turn: Exi
     for words in written.warnings:
         hooks.on_warning(words)
     return release
-
-
-def _has_no_labels(source: Source | None) -> bool:
-    return source is None or source.format == "csv"
 
 
 def remove_superseded(job: Job) -> None:
@@ -140,7 +169,7 @@ def write_job_file(job: Job) -> None:
         write_text(job.text(), job.job_file, force=job.force)
 
 
-def _typed(table: Any, release: Release) -> Any:
+def _typed(table: Any, release: Release | PrivateTable | Update) -> Any:
     """Return a table of text with inferred types, for formats with types."""
     decimal = "." if release.source is None else release.source.decimal
     words = [name for a in release.attributes if a.kind in WORDS for name in a.columns]

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shoal.tables import frames
 from shoal.tables.markers import can_hold, without_markers
 from shoal.tables.notation import is_text
 from shoal.tables.schema import attribute, markers
@@ -27,9 +26,9 @@ def readings_of(release: Release) -> dict[str, dict[str, Any]]:
     demanded = dict.fromkeys(finding.attribute for finding in release.audit.models if finding.attribute is not None)
     if not demanded:
         return {}
-    table = frames.to_arrow(release.table, "certificate", list(demanded))
+    tables = release.columns_of(list(demanded))
     decimal = "." if release.source is None else release.source.decimal
-    return {name: _reading(table, name, release.plan, release.text, decimal) for name in demanded}
+    return {name: _reading(tables[name], name, release.plan, release.text, decimal) for name in demanded}
 
 
 def _reading(table: Any, name: str, plan: Plan, text: bool, decimal: str) -> dict[str, Any]:

@@ -9,7 +9,9 @@ if TYPE_CHECKING:
     from shoal.io import Source
     from shoal.progress import Progress
     from shoal.release.preparation import Prepared
+    from shoal.release.private.table import PrivateTable
     from shoal.release.release import Release
+    from shoal.release.updates.update import Update
 
 
 class Hooks:
@@ -33,7 +35,7 @@ class Hooks:
     def on_warning(self, words: str) -> None:
         """Called with what weakens the protection, which is also issued as a Python warning."""
 
-    def on_written(self, release: Release) -> None:
+    def on_written(self, release: Release | PrivateTable | Update) -> None:
         """Called when the release has been written, but not its documents yet."""
 
     def on_note(self, words: str) -> None:

@@ -36,9 +36,13 @@ def open_columns(columns: Sequence[Column], plan: Plan) -> list[str]:
 def refuse_early(prepared: Prepared) -> None:
     """Refuse open columns that cannot keep k, whatever the groups will be: some of their values are too rare."""
     names = open_columns(prepared.columns, prepared.plan)
+    refuse_rare(prepared.table, names, prepared.plan.k, prepared.constraints.units)
+
+
+def refuse_rare(table: Any, names: list[str], k: int, units: Array | None) -> None:
+    """Refuse open columns of which some values are too rare to keep k."""
     if names:
-        nothing = np.zeros(prepared.table.num_rows, np.int64)
-        _refuse(prepared.table, names, [nothing], prepared.plan.k, prepared.constraints.units)
+        _refuse(table, names, [np.zeros(table.num_rows, np.int64)], k, units)
 
 
 def refuse_open(

@@ -8,100 +8,24 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Unpack, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from shoal.errors import OptionError
-from shoal.fields import AllFields
 from shoal.io import Source
-from shoal.plan import Plan, with_fields
-from shoal.progress import Progress, drawn, ending_when, part, throttled
-from shoal.release.files import warn_of, write_release
+from shoal.progress import Progress, ending_when, part
+from shoal.release.files import write_release
 from shoal.release.groups.grouping import compiling_ahead
 from shoal.release.hooks import Hooks
-from shoal.release.job import Job, record_for
+from shoal.release.job import Job
 from shoal.release.omission import refuse_early
 from shoal.release.preparation import Prepared, prepare
 from shoal.release.run import carry_out
-from shoal.release.targets import Target
 
 if TYPE_CHECKING:
     from shoal.release.private.table import PrivateTable
     from shoal.release.release import Release
 
 
-@with_fields
-def anonymize_file(
-    source: Target | Source,
-    output: Target | None = None,
-    plan: Plan | None = None,
-    *,
-    certificate: Target | None = None,
-    record: Target | bool = True,
-    report: Target | None = None,
-    force: bool = False,
-    progress: Progress | bool | None = None,
-    name_of_table: str | None = None,
-    escape_formulas: bool = False,
-    **fields: Unpack[AllFields],
-) -> Release:
-    """Anonymise a file or a table of a database, and write the release.
-
-    Parameters
-    ----------
-    source : path, address or Source
-        See :func:`shoal.io.read`.
-    output : path, address or None
-        Where to write the release, see :func:`shoal.io.write`. None to only return it.
-    plan : Plan or None
-        The plan, in place of `fields`.
-    certificate, report : path or None
-        Where to write them. Both may be published.
-    record : path or bool
-        Where to write the record, which is not to be published. True: beside the release, as OUT.record.json, if there
-        is a certificate. False: nowhere.
-    force : bool
-        Whether to overwrite existing files, but never one that is read.
-    progress : callable, True or None
-        A callable receives the fraction done. True draws a bar in a notebook or on a terminal.
-    name_of_table : str or None
-        The table to write to, if `output` is a database.
-    escape_formulas : bool
-        Whether to put an apostrophe before texts of CSV that a spreadsheet program would take for formulas.
-    **fields
-        Fields of :class:`shoal.Plan`: ``k``, ``quasi_identifiers``, ``l``, ``unit``, .. The names of the command line
-        (``qi``, ``seed``, ..) and those of sdcMicro are taken too.
-
-    Returns
-    -------
-    Release
-        Its table is a pyarrow.Table; one from a CSV file contains text, as in the file.
-    """
-    if plan is not None and fields:
-        raise OptionError(f"With a plan, no other fields may be given. Got {next(iter(fields))!r}.")
-    plan = Plan.of(**fields) if plan is None else plan
-    job = Job(
-        plan,
-        source,
-        output,
-        certificate,
-        record_for(record, output, certificate),
-        report,
-        writing={
-            **({} if name_of_table is None else {"name_of_table": name_of_table}),
-            **({"escape_formulas": True} if escape_formulas else {}),
-        },
-        force=force,
-    )
-    with drawn(progress, "anonymize_file") as shown:
-        report_to = throttled(shown)
-        report_to(0.0)
-        release = run(job, _OverallProgress(report_to))
-        warn_of(release)
-        report_to(1.0)
-    return release
-
-
-class _OverallProgress(Hooks):
+class OverallProgress(Hooks):
     """Reports the overall progress of all steps."""
 
     SPANS: ClassVar = {"reading": (0.0, 0.1), "grouping": (0.1, 0.8), "writing": (0.8, 1.0)}
@@ -110,6 +34,7 @@ class _OverallProgress(Hooks):
         self.report = report
 
     def on_step(self, step: str) -> Progress:
+        """Return what reports the progress of a step as a part of all."""
         return part(self.report, *self.SPANS[step])
 
 
@@ -147,11 +72,11 @@ def rehearsed(prepared: Prepared, methods: Sequence[tuple[Sequence[str], str, st
     }
 
 
-def run(job: Job, hooks: Hooks) -> Release:
+def run(job: Job, hooks: Hooks) -> Release | PrivateTable:
     """Run a job and return the release, which is written with its documents if the job has an output."""
-    job.check_targets()
     if job.plan.dp is not None:
-        return cast("Release", _run_private(job, hooks))
+        return run_private(job, hooks)
+    job.check_targets()
     with compiling_ahead(job.plan):
         source, prepared, seconds = _prepared(job, hooks)
         progress = hooks.on_step("grouping")
@@ -166,45 +91,66 @@ def run(job: Job, hooks: Hooks) -> Release:
     return write_release(release, job, hooks)
 
 
-def _run_private(job: Job, hooks: Hooks) -> PrivateTable:
+def run_private(job: Job, hooks: Hooks) -> PrivateTable:
     """Run a job with `dp`: what cannot be done is refused before any noise is drawn."""
     from shoal.release.private import run as private
+    from shoal.release.private.reading import require_declared, require_one_kind
 
+    job.check_targets()
     private.check_plan(job.plan)
-    private.domain_of(job.plan)
+    domain = private.domain_of(job.plan)
     start = time.perf_counter()
     source = job.read(hooks.on_step("reading"))
     seconds = time.perf_counter() - start
+    require_declared(source)
+    require_one_kind(source, domain, job.plan.unit)
     ready = private.ready(source.table, job.plan, text=source.text, decimal=source.decimal)
     made = private.carry_out(ready, progress=hooks.on_step("grouping"))
     made = replace(made, source=source, timings={"reading": seconds, **made.timings})
-    return cast("PrivateTable", write_release(cast("Release", made), job, hooks))
+    return write_release(made, job, hooks)
 
 
-def rehearse_private(job: Job, hooks: Hooks) -> tuple[dict[str, str], bool]:
-    """Check a job with `dp`; write a template of its domain if there is none. Nothing is spent.
+class PrivateRehearsal(NamedTuple):
+    """What a dry run with `dp` found.
 
-    Returns
-    -------
+    Attributes
+    ----------
     kinds : {name: kind}
+        Of the columns that are declared, or that the template offers.
+    left_out : tuple of str
+        The other columns of the table, which are not released.
     written : bool
         Whether a template was written, to the file that the plan names as its domain.
     """
+
+    kinds: dict[str, str]
+    left_out: tuple[str, ...]
+    written: bool
+
+
+def rehearse_private(job: Job, hooks: Hooks) -> PrivateRehearsal:
+    """Check a job with `dp`; write a template of its domain if there is none. Nothing is spent."""
     from pathlib import Path
 
     from shoal.release.private import run as private
+    from shoal.release.private.reading import require_declared, require_one_kind
 
     job.check_targets(dry_run=True)
     private.check_plan(job.plan)
     source = job.read(hooks.on_step("reading"))
+    require_declared(source)
     how: dict[str, Any] = {"text": source.text, "decimal": source.decimal}
-    kinds = private.kinds_of(source.table, job.plan, **how)
     wanted = job.plan.domain
-    if isinstance(wanted, str) and not Path(wanted).exists():
-        private.template_for(source.table, job.plan, wanted, **how)
-        return kinds, True
-    private.ready(source.table, job.plan, **how)
-    return kinds, False
+    written = isinstance(wanted, str) and not Path(wanted).exists()
+    if isinstance(wanted, str) and written:
+        kinds = private.template_for(source.table, job.plan, wanted, **how)
+    else:
+        domain = private.domain_of(job.plan)
+        require_one_kind(source, domain, job.plan.unit)
+        private.ready(source.table, job.plan, **how)
+        kinds = {name: one.kind for name, one in domain.columns.items()}
+    left_out = tuple(name for name in source.table.column_names if name not in kinds)
+    return PrivateRehearsal(kinds, left_out, written)
 
 
 def _prepared(job: Job, hooks: Hooks) -> tuple[Source, Prepared, float]:

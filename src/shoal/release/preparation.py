@@ -26,18 +26,13 @@ from shoal.release.groups.forms import checked
 from shoal.release.groups.grouping import Constraints, method_in_words, settled
 from shoal.release.groups.population import check_columns, kept_to, people_of
 from shoal.release.groups.strata import checked_units, constraints_of
+from shoal.release.omission import open_columns, refuse_rare
 from shoal.tables import coding, frames, schema
-from shoal.tables import columns as _columns
 from shoal.tables.apart import refuse_apart
-from shoal.tables.identifiers import refuse_identifiers
-from shoal.tables.notation import Notation
+from shoal.tables.identifiers import like_identifiers, refuse_identifiers
+from shoal.tables.spelling import UNITS_READ_ALIKE
 from shoal.tables.values import Codes, Numbers, Places, Values
-
-# Goes out with the release, in which units are not: so without their name and number.
-READ_ALIKE = (
-    "Some units are written in several ways that read alike: they differ only in case, spaces, invisible characters or "
-    "the way a number is written. Such units count as one."
-)
+from shoal.tables.weights import no_weights, weights_in
 
 
 class Watch:
@@ -222,6 +217,11 @@ def prepare(native: Any, plan: Plan, *, text: bool = False, decimal: str = ".", 
         raise OptionError(
             "A plan with 'dp' has no groups: shoal.anonymize makes its release. Got it for something else."
         )
+    if plan.engine not in (None, "memory"):
+        raise OptionError(
+            f"A table in memory must be anonymised there. Got engine={plan.engine!r}.",
+            hint="leave 'engine' out; shoal.anonymize_file and shoal anonymize read files in pieces.",
+        )
     plan = checked(plan)
     with watch("reading values"):
         columns = schema.roles(frames.names_of(native, "anonymize"), plan)
@@ -260,8 +260,8 @@ def _collect_others(
     decimal: str,
     population: Any,
 ) -> None:
-    """Collect the problems of strata, units, demands and the population, so that all are listed at once."""
-    strata = None
+    """Collect the problems of strata, units, demands, open columns and people, so that all are listed at once."""
+    strata, units = None, None
     with problems.collected():
         refuse_apart(native, plan.stratum)
     with problems.collected():
@@ -273,6 +273,11 @@ def _collect_others(
     if plan.has_demands and plan.missing != "drop":
         with problems.collected():
             checked_demands(table, plan, strata, text=text, decimal=decimal)
+    if plan.missing != "drop" and (plan.unit is None or units is not None):
+        refused = [column.name for column, _ in like_identifiers(table, columns, text=text, decimal=decimal)]
+        names = [name for name in open_columns(columns, plan) if name not in refused and name not in plan.coded]
+        with problems.collected():
+            refuse_rare(table, names, plan.k, None if units is None else units.codes)
     if plan.population is not None:
         with problems.collected():
             check_columns(people_of(plan, population), [c.name for c in columns if c.role == "quasi-identifier"])
@@ -331,7 +336,7 @@ def _settled(prepared: Prepared) -> Prepared:
     units = checked_units(table, plan, prepared.decimal)
     warnings = list(_warnings(prepared.native, table, prepared.columns, plan))
     if units is not None and units.note:
-        warnings.append(READ_ALIKE)
+        warnings.append(UNITS_READ_ALIKE)
     constraints, strata, merged_strata = constraints_of(table, plan, None if units is None else units.codes)
     if plan.has_demands:
         with prepared.watch("reading values"):
@@ -406,16 +411,10 @@ def weights_of(table: Any, plan: Plan, decimal: str) -> Array | None:
     """Return the weights of the records, None if the plan names none."""
     if plan.weight is None:
         return None
-    column = table.column(plan.weight)
-    values = _columns.decode_numbers(column, Notation(column.type, True, decimal), "continuous", plan.weight)[0]
-    bad = int((~(values.values >= 0)).sum())
-    if bad or not values.values.sum() > 0:
-        raise DataError(
-            f"The weights {plan.weight!r} must be numbers of at least 0, and not all 0. Got "
-            f"{f'{bad} other values' if bad else 'zeros only'}.",
-            hint="drop these records, or give them a weight.",
-        )
-    return values.values
+    weights = weights_in(table.column(plan.weight), plan.weight, decimal)
+    if not weights.sum() > 0:
+        raise no_weights(plan.weight, "zeros only")
+    return weights
 
 
 def _check_sizes(plan: Plan, n: int, n_in: int) -> None:

@@ -10,27 +10,25 @@ from typing import TYPE_CHECKING, Any
 from shoal.arrays import Array
 from shoal.plan import Plan
 from shoal.privacy.audit import Audit, require_privacy
-from shoal.progress import Progress
+from shoal.release.counted import Measured
 from shoal.release.groups.blocks import Block
 from shoal.release.later import Later
 from shoal.release.measures.losses import Losses
 from shoal.release.measures.utility import Utility
 from shoal.release.report.evidence import Evidence
+from shoal.release.saving import Saved
 from shoal.release.verified import Verified
 from shoal.tables.schema import Attribute, Column
 
 if TYPE_CHECKING:
-    from os import PathLike
-
     from matplotlib.figure import Figure
 
     from shoal.io import Source, Written
-    from shoal.privacy.whole import Whole
     from shoal.release.assessments.assessment import Assessment
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Release:
+class Release(Measured, Saved):
     """A table in which k has been verified.
 
     A release is immutable: arrays and mappings are read-only, and `table`, `missing`, `certificate` and
@@ -132,16 +130,6 @@ class Release:
         return self.later_utility()
 
     @property
-    def missing(self) -> dict[str, int]:
-        """Return the number of missing values of each quasi-identifier."""
-        return dict(self.missing_counts)
-
-    @property
-    def loss(self) -> float:
-        """Return SSE / SST over all quasi-identifiers, from 0 (nothing lost) to 1."""
-        return self.losses.total
-
-    @property
     def gap(self) -> float | None:
         """Return an upper limit on how far the loss is above the best possible, as a fraction of it.
 
@@ -151,102 +139,17 @@ class Release:
 
         return None if self.lower_bound is None else gap(self.loss, self.lower_bound)
 
-    @property
-    def k(self) -> int:
-        """Return the k that holds in the published table, counting units if the plan has them."""
-        return self.audit.k if self.audit.k_units is None else self.audit.k_units
+    def columns_of(self, names: list[str]) -> dict[str, Any]:
+        """Return published columns, each as a pyarrow.Table."""
+        from shoal.tables.frames import to_arrow
 
-    @property
-    def whole(self) -> Whole:
-        """Return the k that holds for all published columns together, counting rows, and how many are unique."""
-        if self.audit.whole is None:
-            raise RuntimeError("a release is made with the count of all its columns")
-        return self.audit.whole
+        return {name: to_arrow(self.table, "certificate", [name]) for name in names}
 
-    @property
-    def risk(self) -> float:
-        """Return the highest chance of picking the record of a person whose quasi-identifiers are known."""
-        return 1 / self.k
-
-    @property
-    def quasi_identifiers(self) -> list[str]:
-        """Return the published columns that others may know, including strata."""
-        return [name for a in self.attributes for name in a.columns] + list(self.plan.stratum)
-
-    @property
-    def certificate(self) -> dict[str, Any]:
-        """Return what was promised and counted, for everyone: it tells nothing that the release does not."""
-        from shoal.release.certificate import certificate_of
-
-        return certificate_of(self)
-
-    @property
-    def record(self) -> dict[str, Any]:
-        """Return everything about how the release was made, with exact figures. Do not publish it."""
-        from shoal.release.record import record_of
-
-        return record_of(self)
-
-    def report(self, path: str | PathLike[str] | None = None, *, force: bool = False) -> str:
-        """Return the report as HTML, and write it to `path` if given."""
+    def _page(self) -> str:
         from shoal.release.report.facts import facts_of
         from shoal.release.report.render import render
 
-        page = render(facts_of(self, complete=True))
-        if path is not None:
-            from shoal.release.files import write_text
-            from shoal.release.job import Job
-
-            Job(self.plan, self.source, report=path, force=force).check_files()
-            write_text(page, path, force=force)
-        return page
-
-    def save(
-        self,
-        path: str | PathLike[str],
-        *,
-        certificate: str | PathLike[str] | None = None,
-        record: str | PathLike[str] | bool = True,
-        report: str | PathLike[str] | None = None,
-        force: bool = False,
-        progress: Progress | bool | None = None,
-        **options: Any,
-    ) -> Release:
-        """Write the release; it is read again and verified before the file gets its name.
-
-        Parameters
-        ----------
-        path : path or address
-            A file or a database, see :func:`shoal.io.write`.
-        certificate, report : path or None
-            Where to write them. Both may be published.
-        record : path or bool
-            Where to write the record, which is not to be published. True: beside the release, as OUT.record.json, if
-            there is a certificate. False: nowhere.
-        force : bool
-            Whether to overwrite existing files.
-        progress : callable, True or None
-            True draws a bar in a notebook or on a terminal.
-        **options
-            Options of :func:`shoal.io.write`.
-
-        Returns
-        -------
-        Release
-            This release, with the hash of the file in its certificate.
-        """
-        from shoal.release.files import save
-
-        return save(
-            self,
-            path,
-            certificate=certificate,
-            record=record,
-            report=report,
-            force=force,
-            progress=progress,
-            **options,
-        )
+        return render(facts_of(self, complete=True))
 
     def assess(self, original: Any, **options: Any) -> Assessment:
         """Assess the release: what an intruder can still do with it, and what an analyst can.

@@ -5,13 +5,13 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Unpack, cast
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 import numpy as np
 
 from shoal.arrays import Array
 from shoal.errors import DisclosureError, DisclosureWarning, OptionError
-from shoal.fields import Fields
+from shoal.fields import Fields, OfPrivacy
 from shoal.plan import Plan, with_fields
 from shoal.privacy.audit import Audit, audit, counted, require_privacy
 from shoal.privacy.demands import demands_of
@@ -38,8 +38,41 @@ from shoal.tables.apart import apart_in
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from shoal.release.private.table import PrivateTable
+
 # Records of a table whose report is measured when it is needed.
 SMALL = 20_000
+
+
+@overload
+def anonymize(
+    table: Any,
+    *,
+    dp: str,
+    epsilon: float,
+    domain: Any,
+    progress: Progress | bool | None = None,
+    **fields: Unpack[OfPrivacy],
+) -> PrivateTable: ...
+
+
+@overload
+def anonymize(
+    table: Any,
+    k: int | None = None,
+    *,
+    quasi_identifiers: Sequence[str] | None = None,
+    sensitive_attributes: Sequence[str] | None = (),
+    identifiers: Sequence[str] | None = (),
+    population: Any = None,
+    plan: None = None,
+    progress: Progress | bool | None = None,
+    **fields: Unpack[Fields],
+) -> Release: ...
+
+
+@overload
+def anonymize(table: Any, *, plan: Plan, progress: Progress | bool | None = None) -> Release | PrivateTable: ...
 
 
 @with_fields
@@ -54,7 +87,7 @@ def anonymize(
     plan: Plan | None = None,
     progress: Progress | bool | None = None,
     **fields: Unpack[Fields],
-) -> Release:
+) -> Release | PrivateTable:
     """Hide every record of a table in a group of at least k similar records.
 
     Parameters
@@ -120,8 +153,7 @@ def anonymize(
         if wanted.dp is not None:
             from shoal.release.private.run import private_release_of
 
-            # Another class than that of groups, as the docstring says; typed as the usual one for those who have it.
-            return cast("Release", private_release_of(table, wanted, progress=report))
+            return private_release_of(table, wanted, progress=report)
         return release_of(table, wanted, progress=report, population=people)
 
 

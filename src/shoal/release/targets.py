@@ -50,13 +50,31 @@ def _file(name: Target) -> Path | None:
 
 
 def require_other_files(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:
-    """Refuse outputs that are inputs, by whatever name: links, hard links and other capitals included."""
-    known = list(inputs)
+    """Refuse outputs that are inputs, by whatever name: links, hard links and other capitals included.
+
+    If a folder of files is read, nothing may be written into it: it would be read as a part of the table next time.
+    """
+    folders, known = [], []
+    for one in inputs:
+        if one.is_dir():
+            folders.append(one)
+            known += [part for part in one.iterdir() if part.is_file()]
+        else:
+            known.append(one)
     for path in outputs:
         if any(same_file(path, one) for one in known):
             raise OptionError(
                 f"The output must not overwrite the input. Got {path}, which is read.", hint="name another file."
             )
+        if any(_lies_in(path, folder) for folder in folders):
+            raise OptionError(
+                f"The output must not lie in the folder that is read. Got {path}.", hint="name a file elsewhere."
+            )
+
+
+def _lies_in(path: Path, folder: Path) -> bool:
+    inner, outer = (Path(os.path.realpath(one.expanduser())) for one in (path, folder))
+    return outer == inner or outer in inner.parents
 
 
 def same_file(one: Path, other: Path) -> bool:

@@ -2,31 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, overload
 
 from shoal.errors import DataError, DisclosureError, OptionError
 from shoal.io import Source, read
 from shoal.plan import Plan
 from shoal.privacy.audit import Audit, audit, counted, require_privacy, verify_table
 from shoal.privacy.demands import demands_of
+from shoal.privacy.intersection import Rule, asked, intersected, refuse_several_types, require_intersection
 from shoal.privacy.models import any_model
 from shoal.privacy.population import DeltaPresence, KMap
 from shoal.privacy.whole import Whole, whole_of
 from shoal.release.certificate import Certificate, read_certificate
 from shoal.release.groups.population import IN_MEMORY, people_of, table_of
 
+if TYPE_CHECKING:
+    from shoal.release.private.verification import PrivateAudit
+
+
+@overload
+def verify_file(
+    source: str | PathLike[str] | Source,
+    certificate: Certificate,
+    *,
+    population: Any = None,
+    hierarchies: Mapping[str, Any] | None = None,
+    levels: Mapping[str, Any] | None = None,
+    earlier: str | PathLike[str] | Source | None = None,
+) -> Audit: ...
+
+
+@overload
+def verify_file(
+    source: str | PathLike[str] | Source,
+    certificate: str | PathLike[str],
+    *,
+    population: Any = None,
+    hierarchies: Mapping[str, Any] | None = None,
+    levels: Mapping[str, Any] | None = None,
+    earlier: str | PathLike[str] | Source | None = None,
+) -> Audit | PrivateAudit: ...
+
 
 def verify_file(
     source: str | PathLike[str] | Source,
     certificate: str | PathLike[str] | Certificate,
     *,
+    earlier: str | PathLike[str] | Source | None = None,
     population: Any = None,
     hierarchies: Mapping[str, Any] | None = None,
     levels: Mapping[str, Any] | None = None,
-) -> Audit:
+) -> Audit | PrivateAudit:
     """Repeat the audit of a published file: its hash, its number of rows, k, and privacy models.
 
     The certificate is all that is needed, except for models that count in a population, which is not published: it must
@@ -38,6 +68,8 @@ def verify_file(
         The published file; see :func:`shoal.io.read`.
     certificate : path
         The certificate that was written with it.
+    earlier : path, address, Source or None
+        If the file is an update: the release that it adds rows to. What both tell together is verified as well.
     population : path, data frame or None
         The population in which k-map or delta-presence were promised.
     hierarchies, levels : {name: ..} or None
@@ -60,17 +92,16 @@ def verify_file(
 
         private = read_private(certificate)
         if private is not None:
-            source = source if isinstance(source, Source) else read(source, header=True)
-            return cast("Audit", verify_private(source, private))
+            return verify_private(_opened(source), private)
     promised = certificate if isinstance(certificate, Certificate) else read_certificate(certificate)
-    source = source if isinstance(source, Source) else read(source, header=True)  # the certificate has the names
+    source = _opened(source)
     require_same_file(source, promised)
     plan = plan_of(promised, hierarchies or {}, levels or {}, population is not None)
     blocks, wanted = promised.k.blocks, promised.k.wanted
     for block in blocks:
-        names = _present(source, [*block, *promised.k.strata])
+        names = require_columns(source.table.column_names, [*block, *promised.k.strata], source.name)
         require_privacy(audit(source.table, names, wanted, apart=source.apart), source.name)
-    _present(source, list(plan.demanded_of))
+    require_columns(source.table.column_names, list(plan.demanded_of), source.name)
     # With several blocks, k is not promised for all quasi-identifiers together.
     together = audit_of(
         source,
@@ -80,40 +111,102 @@ def verify_file(
         table_of(str(population)) if isinstance(population, str | PathLike) else population,
     )
     require_privacy(together, source.name)
+    if earlier is not None:
+        _check_pair(earlier if isinstance(earlier, Source) else read(earlier, header=True), source, promised, plan)
     return replace(together, whole=_checked_whole(source, promised))
+
+
+def _opened(source: str | PathLike[str] | Source) -> Source:
+    """Return a published file, whose certificate has the names of its columns."""
+    if not isinstance(source, Source) and os.path.isdir(source):
+        raise DataError(
+            "A table that is verified as a whole must be one file. Got a folder.",
+            hint="on the command line, shoal verify counts a folder of Parquet or CSV files in pieces.",
+        )
+    return source if isinstance(source, Source) else read(source, header=True)
+
+
+def _check_pair(earlier: Source, source: Source, promised: Certificate, plan: Plan) -> None:
+    """Raise an error unless an update and the release that it adds rows to hold together what is promised of them."""
+    part = promised.earlier
+    if part is None:
+        raise OptionError("An earlier release must be given for an update only. Got one, and the certificate has none.")
+    foreign = part.sha256 and earlier.sha256 and part.sha256 != earlier.sha256
+    if foreign or part.rows != earlier.table.num_rows:
+        raise DisclosureError(
+            f"This certificate is that of an update of another file than {earlier.name}.",
+            hint="give the earlier release as it was published.",
+        )
+    if earlier.text != source.text or earlier.decimal != source.decimal:
+        raise DataError("Both releases must be in the same format. Got two different ones.")
+    for one in (earlier, source):
+        refuse_several_types(one.apart)
+    sensitive = [column.name for column in promised.columns if column.role == "sensitive"]
+    plan = asked(plan.model_copy(update={"sensitive_attributes": tuple(sensitive)}), part.invariance)
+    rule = Rule(promised.k.wanted, part.newcomers, part.invariance is not None, part.parts, part.changed > 0)
+    for block in promised.k.blocks:
+        how: dict[str, Any] = {"text": source.text, "decimal": source.decimal}
+        found = intersected(earlier.table, source.table, [*block, *promised.k.strata], plan, rule, **how)
+        require_intersection(found, f"{source.name}, together with {earlier.name},")
+        if (found.kept.k or 0) < part.kept or (found.new.k or 0) < part.new:
+            raise DisclosureError(
+                f"{source.name} must have {part.kept} rows as before and {part.new} new ones in each group that has "
+                f"any, as its certificate says. Got {found.kept.k} and {found.new.k}.",
+                hint="verify the tables as they were released.",
+            )
 
 
 def _checked_whole(source: Source, promised: Certificate) -> Whole:
     """Count all columns together; refuse those that the certificate does not list, and a lower k than it tells."""
+    require_no_others(source.table.column_names, promised, source.name)
+    found = whole_of(source.table, source.table.column_names, source.apart)
+    require_whole(found, promised, source.name)
+    return found
+
+
+def require_no_others(columns: Sequence[str], promised: Certificate, name: str) -> None:
+    """Refuse columns that the certificate does not list."""
     listed = {column.name for column in promised.columns}
-    others = [name for name in source.table.column_names if name not in listed]
+    others = [column for column in columns if column not in listed]
     if others:
         raise DisclosureError(
-            f"{source.name} must have the columns of its certificate and no others. Got {others[0]!r} as well.",
+            f"{name} must have the columns of its certificate and no others. Got {others[0]!r} as well.",
             hint="verify the table as it was released.",
         )
-    found = whole_of(source.table, source.table.column_names, source.apart)
+
+
+def require_whole(found: Whole, promised: Certificate, name: str) -> None:
+    """Refuse a lower k of all columns together than the certificate tells."""
     if found.k < promised.k.held_for_all:
         raise DisclosureError(
-            f"In {source.name}, k = {promised.k.held_for_all} must hold for all columns together, as its certificate "
+            f"In {name}, k = {promised.k.held_for_all} must hold for all columns together, as its certificate "
             f"says. Got k = {found.k}.",
             hint="verify the table as it was released.",
         )
-    return found
 
 
 def require_same_file(source: Source, promised: Certificate) -> None:
     """Refuse a file that is not the one of the certificate."""
+    require_same_hash(source.sha256, promised, source.name)
+    require_same_rows(source.table.num_rows, promised, source.name)
+
+
+def require_same_hash(sha256: str | None, promised: Certificate, name: str) -> None:
+    """Refuse a file with another SHA-256 than that of the certificate."""
     output = promised.output
-    if output is not None and output.sha256 and source.sha256 and output.sha256 != source.sha256:
+    if output is not None and output.sha256 and sha256 and output.sha256 != sha256:
         raise DisclosureError(
-            f"This certificate belongs to another file: its SHA-256 is not that of {source.name}.",
+            f"This certificate belongs to another file: its SHA-256 is not that of {name}.",
             hint="verify the file as it was released, or name its quasi-identifiers (--qi) to verify this one.",
         )
-    rows = promised.rows if output is None else output.rows
-    if rows != source.table.num_rows:
+
+
+def require_same_rows(found: int, promised: Certificate, name: str) -> None:
+    """Refuse a table with another number of rows than that of the certificate."""
+    rows = promised.rows if promised.output is None else promised.output.rows
+    if rows != found:
         raise DisclosureError(
-            f"This certificate belongs to another table, of {rows} rows. Got {source.name} of {source.table.num_rows}.",
+            f"This certificate belongs to another table, of {rows} rows. Got {name} of {found}.",
             hint="verify the table as it was released.",
         )
 
@@ -196,8 +289,9 @@ def verify_source(
     return verify_table(source.table, quasi_identifiers, k, population=people, **how, **fields)
 
 
-def _present(source: Source, names: list[str]) -> list[str]:
-    missing = [name for name in names if name not in source.table.column_names]
+def require_columns(columns: Sequence[str], names: list[str], file: str) -> list[str]:
+    """Return names of columns of a certificate, which a table must have."""
+    missing = [name for name in names if name not in columns]
     if missing:
-        raise DataError(f"{source.name} must have the column {missing[0]!r} of its certificate. Got none.")
+        raise DataError(f"{file} must have the column {missing[0]!r} of its certificate. Got none.")
     return names

@@ -144,6 +144,7 @@ def _bounds() -> None:
     for n in (FEW, MANY):
         lower_bound(_table(n), K, effort="quick")
     lower_bound(_table(FEW), K, effort="lp")
+    lower_bound(_table(MANY), K, effort="regions", time_limit=2.0)
     # With pairs, the search looks for a proof.
     partition(_table(FEW), 2, find("anytime").name, time_limit=2.5, random_state=0)
 

@@ -131,6 +131,7 @@ def test_intervals_are_those_of_ladders():
     assert texts_of(numbers, 2, hierarchies={"q": "widths:5,10"}) == wanted
 
 
+@settings(max_examples=settings.default.max_examples // 2)
 @given(
     st.lists(st.floats(-1e6, 1e6) | st.integers(-50, 50).map(lambda i: i / 10), min_size=1, max_size=8),
     st.sampled_from([0.1, 0.3, 1, 2.5, 7, 1e-3, 1e5]),
@@ -200,7 +201,7 @@ def alike(draw):
     return [base, *({**base, **{name: other[name] for name in names}} for other, names in changes)]
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(alike(), st.integers(2, 3), st.booleans())
 def test_what_is_published_of_a_record_depends_on_its_own_values_only(records, k, text):
     """With any others around it, a record publishes what it does among k copies of itself, or nothing."""

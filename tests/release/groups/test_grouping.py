@@ -213,6 +213,16 @@ def test_a_search_under_models_of_a_small_table_starts_from_a_quick_method():
         assert (other.plan.method, other.kicks) == ("anytime", None)
 
 
+def test_a_time_limit_of_a_large_table_is_for_the_search_under_models():
+    ill = Demand(model("distinct-diversity l=2"), Sensitive("ill", np.arange(30_000) % 3, 3))
+    for limit in (None, 30.0):
+        chosen, _, kicks = settled(Plan.of(time_limit=limit), 30_000, 3, Constraints(demands=(ill,)))
+        assert (chosen.method, chosen.enforcement, chosen.time_limit, kicks) == ("mdav+", "best", None, None)
+    # With hardly any time, what is chosen without models is as quick as the quick method.
+    chosen, _, _ = settled(Plan.of(time_limit=1e-3), 30_000, 3, Constraints(demands=(ill,)))
+    assert chosen.method not in ("anytime", "mdav+")
+
+
 def test_the_method_that_is_said_is_the_one_that_is_run(monkeypatch):
     """Strata are smaller than the table, so that `auto` would choose otherwise for each of them."""
     run = []

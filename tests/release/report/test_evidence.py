@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.release.report.evidence import Frequencies, Histogram, Measured, _suppressed, gather_evidence
+from shoal.release.report.evidence import Figures, Frequencies, Histogram, Measured, _suppressed, gather_evidence
 from shoal.tables.values import Codes, Numbers, Places, grouped
 
 K = 5
@@ -452,3 +452,11 @@ def test_a_large_table_is_summed_up():
     X = np.stack([attribute.after.values for attribute in attributes], axis=1)[np.unique(labels, return_index=True)[1]]
     evidence = gather_evidence(attributes, X=X, labels=labels, k=K)
     assert all(sum(one.after) == n for one in evidence.distributions)
+
+
+@pytest.mark.parametrize(
+    ("distance", "digits", "words"),
+    [(None, 3, None), (0.0, 1, "at most 5 %"), (0.1, 1, "10 %"), (0.0, 3, "at most 0.05 %"), (0.125, 3, "12.5 %")],
+)
+def test_a_change_that_is_rounded_to_nothing_is_not_said_to_be_nothing(distance, digits, words):
+    assert Figures("town", "nominal", distance=distance, digits=digits).changed == words

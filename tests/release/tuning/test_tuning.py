@@ -186,3 +186,15 @@ def test_disorder_along_k_is_noticed_and_looked_at():
     assert found.best.plan.k == searched(figures, "linkage <= 0.1", thorough=True)[0].best.plan.k == 4
     assert "linkage once changes along k against its direction" in found.notes[0]
     assert len(tried) < 9
+
+
+@pytest.mark.parametrize(
+    ("method", "given", "seed"), [("lmas", None, 0), ("lmas", 7, 7), ("mdav", None, None), ("mdav", 7, 7)]
+)
+def test_what_is_drawn_at_random_has_a_seed(method, given, seed):
+    found = shoal.tune(
+        people(0), "loss <= 99 %", k=[20], method=[method], random_state=given, l=2, sensitive_attributes=["ill"]
+    )
+    assert found.plan.random_state == seed
+    again = shoal.anonymize(people(0), plan=found.plan)
+    assert again.table.equals(found.release.table)

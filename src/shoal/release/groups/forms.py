@@ -40,8 +40,8 @@ def _refuse_with_suppression(plan: Plan) -> None:
     for field, why in NOT_SUPPRESSED.items():
         if getattr(plan, field) != Plan.model_fields[field].default:
             raise OptionError(f"The {field!r} of a plan must not be given with 'suppress': {why}.")
-    if plan.bound == "lp":
+    if plan.bound in ("lp", "regions"):
         raise OptionError(
             "The 'bound' of a plan must be 'quick' or 'none' if records may be left out ('suppress'): no bound on the "
-            "best possible choice of them is known. Got 'lp'."
+            f"best possible choice of them is known. Got {plan.bound!r}."
         )

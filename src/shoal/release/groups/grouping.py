@@ -34,6 +34,9 @@ AUTO_SECONDS, AUTO_SECONDS_PER_ROW = 10.0, 1e-4
 # survey tables (300 to 1000 rows) by which 500 was chosen, it loses 0.9 % less on average than 100 after a search
 # without models, up to 2 % more with l = 2, and takes about a third longer; the other search need not be compiled.
 ONLY_KICKS = 500
+# On tables of more and of at most so many records, it is the only one too, as long as it would be after another, or has
+# all of the time there is. On Adult with hierarchies, l = 3 or t = 0.2 on one attribute, it loses as much in less time.
+LARGE_TABLE = (20_000, 60_000)
 # The enforcement of demands has at least this share of a time limit, even if the method before has used it up.
 LEAST_LEFT = 0.2
 
@@ -230,11 +233,13 @@ def settled(
     choice = choose(largest, d, plan.k, seconds, patience(n) / runs * largest / n, kinds)
     seed = 0 if plan.random_state is None else plan.random_state
     update: dict[str, Any] = {"random_state": seed, "enforcement": way}
-    by_steps = choice.method == "anytime" and limit is None and largest <= SMALL_TABLE
-    if by_steps and way == "best" and _searched_under_rules(constraints):
-        method, options = quick_start(largest, d, DEFAULT_SECONDS)
+    small, large = largest <= SMALL_TABLE, LARGE_TABLE[0] < largest <= LARGE_TABLE[1]
+    alone = choice.method == "anytime" and (large or (small and limit is None))
+    if alone and way == "best" and _searched_under_rules(constraints):
+        method, options = quick_start(largest, d, min(DEFAULT_SECONDS, choice.seconds or np.inf), kinds)
         why = f"the search under the {'models' if constraints.demands else 'units'} starts from it"
-        return Settled(plan.model_copy(update={**update, "method": method, "options": options}), why, ONLY_KICKS)
+        found = plan.model_copy(update={**update, "method": method, "options": options, "time_limit": None})
+        return Settled(found, why, ONLY_KICKS if small else None)
     options = dict(choice.options)
     if "max_steps" in options:
         options["max_steps"] = round(options["max_steps"] * n / largest)

@@ -76,7 +76,10 @@ def requirements_of(X: Array, k: int, demands: Sequence[Demand], *, rows: Array 
     def tally(labels: Array) -> Tally:
         return DemandTally(labels, demands, rows)
 
-    return Requirements(rules_of(demands, rows), falls_short, tally, alone)
+    def among(some: Array) -> Requirements:
+        return requirements_of(X[some], k, demands, rows=some if rows is None else rows[some])
+
+    return Requirements(rules_of(demands, rows), falls_short, tally, alone, among)
 
 
 def of_units(units: Array, k: int) -> Demand:

@@ -56,10 +56,10 @@ def losses(
         by_record, within, whole = np.zeros(len(part)), 0.0, 0.0
         part, published = coordinates.coded.get(name, (part, part))
         for column, coded in zip(part.T, published.T, strict=True):
-            squares = _squares(column, labels[name], weights, coded)
+            squares = squares_of(column, labels[name], weights, coded)
             by_record += squares
             within += float(squares.sum())
-            whole += float(_squares(column, everybody, weights).sum())
+            whole += float(squares_of(column, everybody, weights).sum())
         if name in coordinates.projected:
             # The parts of records are those in the projection; what they add up to is not.
             spread, seen = coordinates.projected[name], within
@@ -100,11 +100,11 @@ def loss_in_all(left_out: LeftOut, labels: Array, plan: Plan) -> float:
         within = rest = whole = 0.0
         part, published = coordinates.coded.get(name, (part, part))
         for column, coded in zip(part.T, published.T, strict=True):
-            squares = _squares(column, np.zeros(len(column), np.int64), weights)
+            squares = squares_of(column, np.zeros(len(column), np.int64), weights)
             whole += float(squares.sum())
             rest += float(squares[gone].sum())
             own = None if weights is None else weights[rows]
-            within += float(_squares(column[rows], labels, own, coded[rows]).sum())
+            within += float(squares_of(column[rows], labels, own, coded[rows]).sum())
         if name in coordinates.projected and whole > 0:
             # Those that were left out have their share of the projected coordinates.
             spread = coordinates.projected[name]
@@ -122,7 +122,7 @@ def _digits_left(squares: Array, labels: Array, units: Array | None, whole: floa
     return min(digits_left(np.bincount(one, squares), whole) for one in owners)
 
 
-def _squares(x: Array, labels: Array, weights: Array | None, coded: Array | None = None) -> Array:
+def squares_of(x: Array, labels: Array, weights: Array | None, coded: Array | None = None) -> Array:
     """Return float64[n]: the weighted squared distance of each record from the mean of its group (of coded values)."""
     published = x if coded is None else coded
     amounts = np.bincount(labels, weights)

@@ -60,11 +60,14 @@ def digits_left(parts: Array, whole: float | None = None) -> int:
         What they are compared with; None for their sum. If it is 0 there are no digits: to tell that nothing was lost
         would tell every value, and if a single record then differed, that would be seen.
     """
-    whole = float(parts.sum()) if whole is None else whole
+    return digits_of(float(parts.max(initial=0.0)), float(parts.sum()) if whole is None else whole)
+
+
+def digits_of(largest: float, whole: float) -> int:
+    """Return the number of digits that the largest part of a figure leaves to it."""
     if not 0 < whole < math.inf:
         return 0
     # Not by the logarithm of a quotient, which rounding would spoil at 1 / 10.
-    largest = float(parts.max(initial=0.0))
     return sum(largest * 10**d <= whole for d in range(1, len(ENOUGH_GROUPS) + 1))
 
 

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shoal.release.report.render import DemandFacts
-
 if TYPE_CHECKING:
     from shoal.privacy.findings import Finding
     from shoal.release.release import Release
+    from shoal.release.report.render import DemandFacts
 
 # Largest number of named values in a drawing, and number of parts of an order.
 NAMED, PARTS = 12, 10
@@ -39,6 +38,10 @@ def demand_facts(release: Release) -> tuple[DemandFacts, ...]:
 
 
 def _facts(finding: Finding, release: Release) -> DemandFacts:
+    from shoal.release.report.render import (
+        DemandFacts,
+    )  # with all that draws, which a release without a report needs not
+
     return DemandFacts(
         attribute=finding.attribute or "",
         short=finding.model.short,

@@ -109,6 +109,13 @@ class Figures:
     distance: float | None = None  # total variation distance of the frequencies, 0 to 1
     digits: int = 3  # of what is told of the originals
 
+    @property
+    def changed(self) -> str | None:
+        """Return the share of the frequencies that changed, in words: what was rounded to nothing is not nothing."""
+        if self.distance is None:
+            return None
+        return f"{100 * self.distance:g} %" if self.distance else f"at most {50 * 10.0**-self.digits:g} %"
+
 
 @dataclass(frozen=True)
 class Evidence:
@@ -169,7 +176,7 @@ def gather_evidence(
     return Evidence(
         n=len(labels),
         k=k,
-        sizes=sizes_of(by_group[by_group > 0] if sizes is None else sizes),
+        sizes=sizes_of(*np.unique(by_group[by_group > 0] if sizes is None else sizes, return_counts=True)),
         distributions=tuple(distributions),
         figures=tuple(figures),
         correlations=correlations_of(related, k) if len(related) > 1 else None,

@@ -171,9 +171,11 @@ def _notes(release: Release) -> tuple[str, ...]:
         )
     if plan.shuffle:
         notes.append("Rows are published in random order. The order is not stored, and another run has another order.")
+    elif plan.engine == "spark":
+        notes.append("Rows are published in an order that follows from what is published alone.")
     else:
         notes.append(
-            "Rows are published in their original order, which may itself reveal something; shuffle=True changes it."
+            "Rows are published in their original order, which may itself reveal something; 'shuffle' changes it."
         )
     if plan.time_limit is not None and plan.method == "auto":
         notes.append("The method was chosen to fit the time limit.")

@@ -107,9 +107,16 @@ def _scaled(values: Array, one: Related) -> Array:
     return np.asarray(scaled) if one.before.dtype.kind == "f" else np.where(values < 0, np.nan, scaled)
 
 
-def sizes_of(sizes: Array) -> Sizes:
-    """Return how often each group size occurs, in at most 30 classes."""
-    distinct, counts = np.unique(sizes, return_counts=True)
+def sizes_of(distinct: Array, counts: Array) -> Sizes:
+    """Return how often each group size occurs, in at most 30 classes.
+
+    Parameters
+    ----------
+    distinct, counts : int64[m]
+        The sizes that occur, ascending, and how many groups have each.
+    """
+    reached, groups = np.cumsum(counts), int(counts.sum())
+    middle = [int(distinct[np.searchsorted(reached, one)]) for one in ((groups + 1) // 2, groups // 2 + 1)]
     if len(distinct) <= _BARS:
         bars = tuple((size, size, count) for size, count in zip(distinct.tolist(), counts.tolist(), strict=True))
     else:
@@ -118,7 +125,7 @@ def sizes_of(sizes: Array) -> Sizes:
         total = np.bincount(place, weights=counts).astype(np.int64).tolist()
         starts = [int(distinct[0]) + step * i for i in range(len(total))]
         bars = tuple((start, start + step - 1, count) for start, count in zip(starts, total, strict=True))
-    return Sizes(len(sizes), int(distinct[0]), float(np.median(sizes)), int(distinct[-1]), bars)
+    return Sizes(groups, int(distinct[0]), sum(middle) / 2, int(distinct[-1]), bars)
 
 
 def axes_of(X: Array, sizes: Array, k: int) -> Axes | None:

@@ -1,0 +1,168 @@
+"""The work on one block: its records are grouped, its groups refined, what they have in common published.
+
+All three are functions of the rows of the block alone: the same whatever the pieces, the threads or the machine.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from shoal.arrays import Array, group_means
+from shoal.engines.layout import GROUP, ORIGIN, ROW, STRATUM, Layout, numpy_of
+from shoal.partitioning.blocks import OVERFULL, halved, reformed
+from shoal.partitioning.pool import numbered
+from shoal.partitioning.run import refine
+from shoal.plan import Plan
+from shoal.release.groups.blocks import Block
+from shoal.release.groups.grouping import Constraints, group
+from shoal.release.publishing import published
+
+
+def in_rows(values: Any) -> Any:
+    """Return a values table in the order of its rows."""
+    import pyarrow as pa
+
+    rows = numpy_of(values, ROW)
+    if len(rows) and (rows[1:] >= rows[:-1]).all():
+        return values
+    return values.take(pa.array(np.argsort(rows, kind="stable"))).combine_chunks()
+
+
+def group_block(values: Any, layout: Layout, plan: Plan, block_records: int) -> Array:
+    """Return int64[n]: groups of a block that keep k and all demands.
+
+    Parameters
+    ----------
+    values : pyarrow.Table
+        A values table, in an order that depends on its rows alone.
+    layout : Layout
+    plan : Plan
+        With a settled method.
+    block_records : int
+        The number of records that a block should have; more than `OVERFULL` times as many are cut into several blocks,
+        unless they have demands or units.
+    """
+    X = layout.coordinates(values)
+    constraints = layout.constraints(values)
+    free = not constraints.demands and constraints.units is None
+    if len(X) <= OVERFULL * block_records or not free:
+        return group(X, plan, constraints)
+    strata = np.zeros(len(X), np.int64) if constraints.strata is None else constraints.strata
+    labels, count = np.empty(len(X), np.int64), 0
+    for stratum in range(int(strata.max()) + 1):
+        for own in halved(X, np.flatnonzero(strata == stratum), block_records, plan.k):
+            labels[own] = group(X[own], plan, Constraints()) + count
+            count = int(labels[own].max()) + 1
+    return numbered(labels)
+
+
+def refine_block(values: Any, layout: Layout, plan: Plan, *, reform: bool) -> Array:
+    """Return int64[n]: the groups of a block of whole groups, refined; they keep k and all demands.
+
+    Parameters
+    ----------
+    values : pyarrow.Table
+        A values table with the groups of an earlier round, and in `ORIGIN` the block that each record was in.
+    layout : Layout
+    plan : Plan
+        With a settled method.
+    reform : bool
+        Whether groups near to groups of other origin are dissolved first, and their records grouped anew. With demands
+        or units, every round does nothing else.
+    """
+    X = layout.coordinates(values)
+    constraints = layout.constraints(values)
+    labels = numbered(numpy_of(values, GROUP))
+    origins = numpy_of(values, ORIGIN)
+    strata = np.zeros(len(X), np.int64) if constraints.strata is None else constraints.strata
+    free = not constraints.demands and constraints.units is None
+    result, count = np.empty(len(X), np.int64), 0
+    for stratum in range(int(strata.max()) + 1):
+        rows = np.flatnonzero(strata == stratum)
+        own, at = X[rows], numbered(labels[rows])
+        if reform or not free:
+            inner = layout.constraints(values.take(rows)) if len(rows) < len(X) else constraints
+            again = partial(_grouped, own, plan, inner._replace(strata=None))
+            at = reformed(own, at, origins[rows], again)
+        if free:
+            at = numbered(refine(own, at, plan.k, "ona-rounds", n_jobs=1))
+        result[rows] = at + count
+        count += int(at.max()) + 1
+    return numbered(result)
+
+
+def _grouped(X: Array, plan: Plan, constraints: Constraints, rows: Array) -> Array:
+    """Return groups of some records."""
+    return group(X[rows], plan, _taken(constraints, rows))
+
+
+def _taken(constraints: Constraints, rows: Array) -> Constraints:
+    """Return the constraints of some records."""
+    units = None if constraints.units is None else constraints.units[rows]
+    demands = []
+    for demand in constraints.demands:
+        one = demand.sensitive
+        of_units = None if one.units is None else np.unique(one.units[rows], return_inverse=True)[1].astype(np.int64)
+        demands.append(demand._replace(sensitive=one._replace(codes=one.codes[rows], units=of_units)))
+    return Constraints(None, units, False, tuple(demands))
+
+
+def with_groups(values: Any, labels: Array, origin: int) -> Any:
+    """Return a values table with its groups, each named by its lowest row number, and the block it was in."""
+    import pyarrow as pa
+
+    rows = numpy_of(values, ROW)
+    lowest = np.full(int(labels.max()) + 1, np.iinfo(np.int64).max)
+    np.minimum.at(lowest, labels, rows)
+    kept = values.select([name for name in values.column_names if name not in (GROUP, ORIGIN)])
+    kept = kept.append_column(GROUP, pa.array(lowest[labels]))
+    return kept.append_column(ORIGIN, pa.array(np.full(len(rows), origin, np.int32)))
+
+
+def route_groups(values: Any, layout: Layout, cuts: Any) -> Array:
+    """Return int64[n]: the leaf of each record in the cuts of the next round, by the mean of its group."""
+    labels = numbered(numpy_of(values, GROUP))
+    first = np.unique(labels, return_index=True)[1]
+    strata = numpy_of(values, STRATUM)[first] if STRATUM in values.column_names else None
+    return np.asarray(cuts.route(group_means(layout.coordinates(values), labels), strata)[labels])
+
+
+def publish_block(values: Any, layout: Layout) -> tuple[Any, Any]:
+    """Return the rows of a block with what their groups publish, and the aggregates of the block.
+
+    Parameters
+    ----------
+    values : pyarrow.Table
+        A values table with groups.
+    layout : Layout
+
+    Returns
+    -------
+    table : pyarrow.Table
+        `ROW` and the quasi-identifiers as they are published.
+    aggregates : Aggregates
+    """
+    import pyarrow as pa
+
+    from shoal.engines.aggregates import Aggregates
+
+    labels = numbered(numpy_of(values, GROUP))
+    reads = layout.reads(values)
+    names = tuple(layout.quasi_identifiers)
+    block = Block(tuple(part.name for part in layout.parts), names, labels, "", "")
+    raw = {
+        part.name: part.published_column(numpy_of(values, f"q{at}")) if part.publishes_rows else _none(len(labels))
+        for at, part in enumerate(layout.parts)
+    }
+    changed, _ = published(pa.table(raw), reads, [block], layout.weights(values), layout.plan.trim)
+    table = pa.table({ROW: values.column(ROW), **{name: changed[name] for name in names}})
+    return table, Aggregates.of(values, labels, layout)
+
+
+def _none(n: int) -> Any:
+    import pyarrow as pa
+
+    return pa.nulls(n)

@@ -1,0 +1,109 @@
+"""Which engine a file needs, and which method its blocks are grouped by.
+
+The method depends on the plan and on the number of rows alone, never on the machine: an engine gives the same groups
+whatever the memory or the number of threads. Which engine is chosen, if the plan names none, also depends on the memory
+that is free.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from shoal.errors import OptionError
+from shoal.partitioning.memory import available
+from shoal.plan import Plan
+from shoal.plan_checks import bytes_of
+
+# Records of a block, whatever the memory.
+BLOCK_RECORDS = 50_000
+# Shifted rounds of the best way, and of the cheaper ones.
+ROUNDS = 3
+# Rows up to which blocks are grouped by the best method, and by a cheaper one with rounds. On two cores, each takes
+# less than an hour for tables of ten attributes.
+MOST_BEST, MOST_GOOD = 20_000_000, 60_000_000
+# A file of fewer bytes is read into memory; in memory, a table of CSV takes about this many times its file.
+LARGE = 1 << 30
+IN_MEMORY = {"parquet": 6.0}
+OTHERWISE = 4.0
+# The least memory that a stream can work in, and what it takes before any row is read.
+LEAST, BASE = 700 * 10**6, 450 * 10**6
+
+
+class Way(NamedTuple):
+    """How the blocks of a table are grouped.
+
+    Attributes
+    ----------
+    plan : Plan
+        With a method that is not "auto".
+    rounds : int
+        Shifted rounds after the first groups.
+    why : str
+    """
+
+    plan: Plan
+    rounds: int
+    why: str
+
+    def in_words(self, rounds: int) -> str:
+        """Return the method for certificate and report; how many blocks there are depends on the originals."""
+        from shoal.release.groups.grouping import method_in_words
+
+        method = method_in_words(self.plan)
+        return f"{method} in blocks, then {rounds} round{'s' * (rounds > 1)}" if rounds else method
+
+
+def way_of(plan: Plan, rows: int) -> Way:
+    """Return how the blocks of a table are grouped: as the plan says, else the best that fits the time."""
+    seed = 0 if plan.random_state is None else plan.random_state
+    update: dict[str, object] = {"random_state": seed, "n_jobs": 1, "engine": None, "bound": "none"}
+    if plan.method != "auto":
+        return Way(plan.model_copy(update=update), ROUNDS, "the plan asks for it")
+    update["enforcement"] = plan.enforcement or ("repair" if plan.has_demands else None)
+    if rows <= MOST_BEST:
+        why = "it loses least of those that are quick enough for so many records"
+        return Way(plan.model_copy(update={**update, "method": "ona*"}), ROUNDS, why)
+    rounds = 1 if rows <= MOST_GOOD else 0
+    why = "it loses least of those that group so many records in an hour on two cores"
+    return Way(plan.model_copy(update={**update, "method": "cbfs"}), rounds, why)
+
+
+def engine_of(plan: Plan, size: int | None, format: str) -> tuple[str, str]:
+    """Return the engine for a file, and a line that says so if the size decided; otherwise an empty one.
+
+    Parameters
+    ----------
+    plan : Plan
+    size : int or None
+        Bytes of the file; None if it is none.
+    format : str
+    """
+    if plan.engine is not None:
+        return plan.engine, ""
+    if plan.memory is not None:
+        return "stream", ""
+    free = available()
+    if size is None or size < LARGE or free is None or plan.dp is not None:
+        return "memory", ""
+    needed = size * IN_MEMORY.get(format, OTHERWISE)
+    if needed <= 0.8 * free:
+        return "memory", ""
+    return "stream", (
+        f"The file has {size / 1e9:.1f} GB and would take about {needed / 1e9:.0f} GB of memory, of which "
+        f"{free / 1e9:.0f} GB are free: it is read in pieces (--engine stream). --engine memory reads it whole."
+    )
+
+
+def memory_of(plan: Plan) -> int:
+    """Return the bytes that a stream may take, or refuse too few."""
+    given = bytes_of(plan.memory) if plan.memory is not None else None
+    if given is None:
+        free = available()
+        return max(LEAST, 4 * 10**9 if free is None else free // 2)
+    if given < LEAST:
+        raise OptionError(
+            f"The 'memory' of a plan must be at least {LEAST // 10**6} MB, of which a part is the program itself. "
+            f"Got {plan.memory!r}.",
+            hint="give more (--memory 2GB).",
+        )
+    return given

@@ -1,0 +1,1 @@
+"""Updates: new records join an earlier release, whose rows stay as they are."""

@@ -1,0 +1,593 @@
+"""Spark: the same groups whatever the partitions, what is refused, and what is left when something fails."""
+
+import json
+import logging
+import os
+import signal
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from in_pieces import people
+
+import shoal
+from clocks import PATIENCE
+from shoal.engines import spark_audit, spark_frames, spark_job, spark_run, spark_session, spark_tasks
+from shoal.engines.spark_folders import Folder
+from shoal.engines.spark_run import How, release_of
+from shoal.engines.verification import open_published, verify_batches
+from shoal.errors import DataError, DisclosureError, OptionError, ShoalError
+from shoal.plan import Plan
+from shoal.release.hooks import Hooks
+from shoal.release.job import Job
+
+PLAN = Plan(
+    k=3,
+    quasi_identifiers=["age", "income", "weight", "job", "day"],
+    stratum=["region"],
+    sensitive_attributes=["ill"],
+    rest="drop",
+)
+QIS = [*PLAN.quasi_identifiers, "region"]
+HOW = How(block_records=120, rounds=2)
+N = 700
+
+
+@pytest.fixture(scope="module")
+def table():
+    return people(N)
+
+
+@pytest.fixture(scope="module")
+def parquet(table, tmp_path_factory):
+    path = tmp_path_factory.mktemp("spark") / "people.parquet"
+    pq.write_table(table, path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def made(spark, parquet):
+    """Return the release that others are compared with: of the rows in one partition."""
+    return release_of(spark.read.parquet(str(parquet)).coalesce(1), PLAN, HOW)
+
+
+def rows_of(frame):
+    """Return the published rows as a table in an order of their own."""
+    table = frame.toArrow()
+    return table.sort_by([(name, "ascending") for name in table.column_names])
+
+
+def test_the_release_is_verified_and_complete(made, table):
+    published = rows_of(made.table)
+    assert published.column_names == ["age", "income", "weight", "job", "day", "ill", "region"]
+    assert published.num_rows == N
+    assert sorted(published.column("ill").to_pylist()) == sorted(table.column("ill").to_pylist())
+    plain = shoal.verify(published, QIS, 3)
+    assert plain
+    assert (plain.k, plain.classes, dict(plain.sizes)) == (made.audit.k, made.audit.classes, dict(made.audit.sizes))
+    assert plain.k == 3
+    assert shoal.verify(published, published.column_names).k == made.whole.k
+    # Missing values stay with their groups.
+    assert made.missing["weight"] == table.column("weight").null_count > 0
+    # Blocks of 120 records of seven hundred, in two strata.
+    assert 0 < made.loss < 0.6
+    assert made.certificate["k"]["held"] == 3
+    assert made.record["rows"]["in"] == N
+    assert "<html" in made.report()
+
+
+@pytest.mark.parametrize("partitions", [7, pytest.param(64, marks=pytest.mark.long)])
+def test_groups_do_not_depend_on_partitions(spark, parquet, made, partitions):
+    again = release_of(spark.read.parquet(str(parquet)).repartition(partitions), PLAN, HOW)
+    assert rows_of(again.table).equals(rows_of(made.table))
+    assert again.loss == pytest.approx(made.loss, rel=1e-12)
+
+
+def deadly(place, name, folder):
+    """Return a function of tasks whose worker is killed the first time it is called."""
+    function, marker = getattr(place, name), str(folder / name)
+
+    def wrapped(batches, *rest):
+        if not os.path.exists(marker):
+            open(marker, "w").close()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return function(batches, *rest)
+
+    return wrapped
+
+
+def test_a_task_whose_worker_is_killed_gives_the_same(spark, parquet, made, tmp_path, monkeypatch):
+    """A worker dies in every phase: the survey, the merging of what was found, and each step of the grouping."""
+    for name in ("added", "merged"):
+        monkeypatch.setattr(spark_frames, name, deadly(spark_frames, name, tmp_path))
+    steps = {name: deadly(spark_tasks, name, tmp_path) for name in ("sent", "carried", "finished")}
+    monkeypatch.setattr(spark_job, "spark_tasks", SimpleNamespace(**steps))
+    again = release_of(spark.read.parquet(str(parquet)), PLAN, HOW)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["added", "carried", "finished", "merged", "sent"]
+    assert rows_of(again.table).equals(rows_of(made.table))
+
+
+@pytest.mark.long
+def test_models_hold_with_the_distribution_of_the_whole_table(spark, parquet, tmp_path, monkeypatch):
+    """Also if a worker is killed while it audits them."""
+    monkeypatch.setattr(spark_audit, "partly_audited", deadly(spark_audit, "partly_audited", tmp_path))
+    plan = PLAN.model_copy(update={"l": 2, "t": 0.45, "stratum": ()})
+    release = release_of(spark.read.parquet(str(parquet)), plan, HOW)
+    published = rows_of(release.table)
+    plain = shoal.verify(published, PLAN.quasi_identifiers, 3, sensitive_attributes=["ill"], l=2, t=0.45)
+    assert plain
+    assert [path.name for path in tmp_path.iterdir()] == ["partly_audited"]
+    assert [one.held for one in plain.models] == pytest.approx([one.held for one in release.audit.models])
+    assert release.blocks[0].columns == PLAN.quasi_identifiers
+    assert [one["model"] for one in release.certificate["models"]] == [str(one.model) for one in plain.models]
+
+
+def test_units_are_counted(spark):
+    table = people(300)
+    units = pa.array([f"house {row // 3}" for row in range(300)])
+    frame = spark.createDataFrame(table.select(["age", "income"]).append_column("home", units))
+    release = release_of(
+        frame, Plan(k=3, unit="home", quasi_identifiers=["age", "income"]), How(block_records=100, rounds=1)
+    )
+    assert release.table.columns == ["age", "income"]
+    assert release.audit.k_units >= 3
+    assert release.k == release.audit.k_units
+    assert shoal.verify(release.table.toArrow(), ["age", "income"]).k >= 3
+
+
+@pytest.mark.long
+def test_equal_rows_that_no_cut_parts_are_dealt_out(spark, monkeypatch):
+    """A block of a thousand equal rows, with some others that the sample has not seen; whatever the partitions."""
+    from shoal.engines.sample import Sample
+
+    rng = np.random.default_rng(5)
+    equal = pa.table({"a": np.full(1000, 0.1), "b": np.full(1000, 1.7), "note": [f"x{at % 50}" for at in range(1000)]})
+    near = 0.1 + 1e-4 * rng.normal(size=40)
+    close = pa.table({"a": near, "b": near + 1.6, "note": ["z"] * 40})
+    others = pa.table({"a": rng.normal(size=300), "b": rng.normal(size=300), "note": ["y"] * 300})
+    frame = spark.createDataFrame(pa.concat_tables([equal, close, others]))
+    plan = Plan(k=2, quasi_identifiers=["a", "b"], other=["note"], method="mdav")
+    monkeypatch.setattr(spark_job, "Sample", lambda: Sample(60))
+    found = []
+    for partitions in (1, 9):
+        release = release_of(frame.repartition(partitions), plan, How(block_records=200, rounds=1))
+        found.append(rows_of(release.table))
+    assert found[0].equals(found[1])
+    published = found[0]
+    assert published.num_rows == 1340
+    same = published.filter(
+        pa.compute.and_(pa.compute.equal(published["a"], 0.1), pa.compute.equal(published["b"], 1.7))
+    )
+    assert same.num_rows >= 1000
+    assert sorted(same["note"].to_pylist())[:1000] == sorted(equal["note"].to_pylist())
+    assert shoal.verify(published, ["a", "b"], 2)
+
+
+def test_zero_and_minus_zero_are_told_apart(spark):
+    frame = spark.createDataFrame(
+        [(0.0, "a.b"), (-0.0, "a.b"), (0.0, "a.b"), (None, "c"), (None, "c")], "x double, `y.z` string"
+    )
+    found = spark_run.spark_audit.counted(frame, ["x", "y.z"], 2)
+    assert dict(found.sizes) == {1: 1, 2: 2}
+    assert (found.classes_below, found.rows_below) == (1, 1)
+
+
+def test_texts_that_a_collation_has_equal_are_told_apart(spark):
+    """Spark's own groups would be larger than those that a reader sees."""
+    frame = spark.createDataFrame([("a",), ("A",), ("A",)], "x string").selectExpr("x collate UTF8_LCASE as x")
+    assert frame.groupBy("x").count().count() == 1
+    assert dict(spark_audit.counted(frame, ["x"], 2).sizes) == {1: 1, 2: 1}
+
+
+# --- files ---
+
+
+def job_for(source, target, plan=PLAN, **more):
+    return Job(plan, source, target, **more)
+
+
+@pytest.mark.long
+def test_files_are_written_audited_and_moved(spark, parquet, made, tmp_path):
+    target = tmp_path / "out.parquet"
+    documents = {name: tmp_path / f"out.{name}" for name in ("certificate", "record", "report")}
+    job = job_for(parquet, target, **documents)
+    release = spark_run.run(job, Hooks(), session=spark, block_records=120, rounds=2)
+    assert rows_of(release.table).equals(rows_of(made.table))
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names == {"out.parquet", "out.certificate", "out.record", "out.report"}
+    assert oct(documents["record"].stat().st_mode)[-3:] == "600"
+    read = pq.read_table(target)
+    assert shoal.verify(read, QIS, 3)
+    assert json.loads(documents["certificate"].read_text())["rows"] == N
+    with pytest.raises(ShoalError, match=r"out\.parquet exists already"):
+        spark_run.run(job_for(parquet, target), Hooks(), session=spark)
+
+
+def test_a_release_that_fails_its_audit_is_not_moved(spark, parquet, tmp_path, monkeypatch):
+    finished = spark_tasks.finished
+
+    def careless(batches, *rest):
+        """Publish one age as it was."""
+        import pyarrow as pa
+
+        for batch in finished(batches, *rest):
+            ages = batch.column(0).to_pylist()
+            ages[0] = 17
+            columns = [pa.array(ages, batch.column(0).type), *batch.columns[1:]]
+            yield pa.RecordBatch.from_arrays(columns, batch.schema.names)
+
+    steps = {"sent": spark_tasks.sent, "carried": spark_tasks.carried, "finished": careless}
+    monkeypatch.setattr(spark_job, "spark_tasks", SimpleNamespace(**steps))
+    job = job_for(parquet, tmp_path / "out.parquet", certificate=tmp_path / "certificate")
+    with pytest.raises(DisclosureError, match="must hide every record among 3") as error:
+        spark_run.run(job, Hooks(), session=spark, block_records=400, rounds=0)
+    assert "17" not in str(error.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_command_line_runs_on_spark(spark, parquet, tmp_path, capsys):
+    from shoal.cli import main
+
+    target = tmp_path / "out.parquet"
+    roles = ["--qi", "age,income", "--sensitive", "ill", "--rest", "drop"]
+    command = ["anonymize", str(parquet), "-k", "3", *roles, "--engine", "spark", "--master", "local[2]"]
+    with pytest.raises(SystemExit) as end:
+        main([*command, "-o", f"{target}/"])
+    assert end.value.code == 0, capsys.readouterr()
+    said = capsys.readouterr().out
+    assert "3 wanted, 3 held" in said
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "out.parquet", "out.parquet.manifest.json", "out.parquet.record.json",
+    }  # fmt: skip
+    with pytest.raises(SystemExit) as end:
+        main(["verify", str(target), "--certificate", str(tmp_path / "out.parquet.manifest.json")])
+    assert end.value.code == 0
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as end:
+        main([*command, "-o", str(target)])
+    assert end.value.code == 2
+    assert "exists already" in capsys.readouterr().err
+
+
+def test_stream_gives_the_same_groups(spark, made, table, tmp_path):
+    """If its rows come in the order in which Spark's are taken."""
+    from shoal.engines import stream
+    from shoal.engines.hashing import row_hashes
+
+    names = ["age", "income", "weight", "job", "day", "ill", "region"]
+    own = table.select(names)
+    order = np.argsort(row_hashes(own, names).view(np.int64), kind="stable")
+    pq.write_table(own.take(pa.array(order)), tmp_path / "in.parquet")
+    plan = PLAN.model_copy(update={"engine": "stream", "memory": "2GB"})
+    job = job_for(tmp_path / "in.parquet", tmp_path / "out.parquet", plan)
+    streamed = stream.run(job, Hooks(), block_records=120, rounds=2)
+    published = pq.read_table(tmp_path / "out.parquet")
+    assert published.sort_by([(name, "ascending") for name in names]).equals(rows_of(made.table))
+    assert streamed.loss == pytest.approx(made.loss, rel=1e-12)
+
+
+AWKWARD = ["a,b", 'say "no"', "two\nlines", " blank ", "", "ü", "'x'", "\\", "a\\", None]
+
+
+def test_csv_files_stay_text(spark, tmp_path):
+    n = 60
+    rows = pa.table(
+        {
+            "age": [str(20 + row % 30) for row in range(n)],
+            "size.cm": [f"{150 + row / 10:.1f}" for row in range(n)],
+            "note": [AWKWARD[row % len(AWKWARD)] for row in range(n)],
+        }
+    )
+    shoal.io.write(rows, tmp_path / "in.csv")
+    plan = Plan(k=3, quasi_identifiers=["age", "size.cm"], other=["note"])
+    job = job_for(tmp_path / "in.csv", tmp_path / "out.csv", plan)
+    release = spark_run.run(job, Hooks(), session=spark, rounds=0)
+    read = release.table.toArrow()
+    assert sorted(map(str, read["note"].to_pylist())) == sorted(map(str, rows["note"].to_pylist()))
+    parts = [shoal.io.read(path).table for path in sorted((tmp_path / "out.csv").glob("*.csv"))]
+    whole = pa.concat_tables(part for part in parts if part.num_rows)
+    assert sorted(map(str, whole["note"].to_pylist())) == sorted(map(str, rows["note"].to_pylist()))
+    assert all(text.count(".") == 1 for text in whole["size.cm"].to_pylist())
+    assert shoal.verify(whole, ["age", "size.cm"], 3, text=True)
+    # As shoal verify reads the folder.
+    batches = open_published(tmp_path / "out.csv", {"header": True}, 10**9)
+    assert batches.text
+    audit = verify_batches(batches, ["age", "size.cm"], 3, memory=10**9)
+    assert (audit.k, audit.rows, dict(audit.sizes)) == (release.audit.k, n, dict(release.audit.sizes))
+
+
+def test_rows_between_tasks_lie_where_nobody_else_can_read_them(spark, made):
+    folder = Path(spark.conf.get("spark.local.dir"))
+    assert folder == spark_session.scratch()
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    # Spark has put its folders there, and nowhere else.
+    assert any(name.startswith("blockmgr-") for name in os.listdir(folder))
+    gone = "from shoal.engines.spark_session import scratch; print(scratch())"
+    done = subprocess.run([sys.executable, "-c", gone], capture_output=True, text=True, check=True)
+    other = Path(done.stdout.strip())
+    assert other.parent == folder.parent
+    assert not other.exists()
+    assert folder.exists()
+
+
+def test_a_row_that_is_too_long_is_refused(spark, tmp_path):
+    (tmp_path / "in.csv").write_text("a,b\n" + "1,2\n" * 20 + "1,secret,3\n")
+    job = job_for(tmp_path / "in.csv", tmp_path / "out.csv", Plan(k=3))
+    with pytest.raises(DataError, match="as many fields as its header") as error:
+        spark_run.run(job, Hooks(), session=spark)
+    assert "secret" not in str(error.value)
+    assert [path.name for path in tmp_path.iterdir()] == ["in.csv"]
+
+
+# --- what is refused ---
+
+
+def test_what_cannot_be_done_is_refused_before_any_job(spark, parquet, tmp_path, monkeypatch):
+    frame = spark.read.parquet(str(parquet))
+    monkeypatch.setattr(spark_run, "make_ready", lambda *_: pytest.fail("workers were asked"))
+    with pytest.raises(OptionError, match="'suppress'"):
+        release_of(frame, PLAN.model_copy(update={"suppress": 0.1}))
+    with pytest.raises(DataError, match=r"The column 'gap' holds list"):
+        release_of(frame.selectExpr("age", "array(age) as gap"), Plan(k=3, quasi_identifiers=["age", "gap"]))
+    with pytest.raises(OptionError, match="engine='stream'"):
+        release_of(frame, PLAN.model_copy(update={"engine": "stream"}))
+    with pytest.raises(OptionError, match="'memory'"):
+        release_of(frame, PLAN.model_copy(update={"memory": "2GB"}))
+    with pytest.raises(DataError, match=r"must be a data frame of Spark\. Got Table"):
+        release_of(pa.table({"age": [1, 2, 3]}), Plan(k=3))
+    with pytest.raises(DataError, match=r"different names\. Got 'age' twice"):
+        release_of(frame.select("age", "age"), Plan(k=3))
+    with pytest.raises(DataError, match=r"different names\. Got 'AGE' twice"):
+        release_of(frame.selectExpr("age", "age as AGE"), Plan(k=3))
+    with pytest.raises(DataError, match=r"types that Arrow can hold\. Got interval year to month in 'gap'"):
+        release_of(frame.selectExpr("age", "make_ym_interval(1, 1) as gap"), Plan(k=3))
+    with pytest.raises(OptionError, match=r"must have the format of the input, parquet\. Got csv"):
+        spark_run.run(job_for(parquet, tmp_path / "out.csv"), Hooks(), session=spark)
+    with pytest.raises(OptionError, match="must not overwrite the input"):
+        spark_run.run(job_for(parquet, parquet, force=True), Hooks(), session=spark)
+    with pytest.raises(OptionError, match="must not overwrite the input"):
+        spark_run.run(
+            job_for(parquet, tmp_path / "out.parquet", certificate=parquet, force=True), Hooks(), session=spark
+        )
+    with pytest.raises(ShoalError, match=r"no file or folder nowhere\.parquet"):
+        spark_run.run(job_for(tmp_path / "nowhere.parquet", tmp_path / "out.parquet"), Hooks(), session=spark)
+
+
+def test_what_spark_says_of_values_is_told_nowhere(spark, caplog):
+    """A value of a data frame that cannot be computed; PySpark logs such errors by itself, with pages of Java."""
+    from pyspark.logger import PySparkLogger
+
+    logger = PySparkLogger.getLogger("SQLQueryContextLogger")
+    logging.Logger.addHandler(logger, caplog.handler)
+    frame = spark.createDataFrame([("4711x",)], "x string").selectExpr("cast(x as int) as x")
+    try:
+        with pytest.raises(ShoalError, match=r"Got an error: CAST_INVALID") as error:
+            spark_frames.found(spark_frames.Frame(frame), spark_tasks.Checksum(), ["x"])
+        assert "4711" not in f"{error.value} {error.value.__cause__}"
+        assert caplog.text == ""
+        with pytest.raises(Exception, match="4711x"):
+            frame.collect()
+        assert "4711x" in caplog.text  # as it would have been
+    finally:
+        logger.removeHandler(caplog.handler)
+    # Neither does Java, of the sessions that Shoal opens.
+    log = spark._jvm.org.apache.logging.log4j.LogManager
+    for name in ("", "org.apache.spark.executor.Executor", "org.apache.spark.scheduler.TaskSetManager"):
+        assert log.getLogger(name).getLevel().toString() == "OFF"
+
+
+def test_workers_without_shoal_are_told_what_to_set(spark, monkeypatch):
+    """Their first python3 is another one."""
+    other = ModuleNotFoundError("No module named 'shoal'")
+
+    def unknown(batches, *rest):
+        raise RuntimeError(f"{type(other).__name__}: {other}")
+
+    monkeypatch.setattr(spark_frames, "added", unknown)
+    with pytest.raises(ShoalError, match=r"set PYSPARK_PYTHON to an environment with Shoal"):
+        spark_frames.found(spark_frames.Frame(spark.range(3)), spark_tasks.Checksum(), ["id"])
+
+
+def session_at(master):
+    """Return what stands for a session where only its master is asked for."""
+    return SimpleNamespace(sparkContext=SimpleNamespace(master=master))
+
+
+def test_places_that_cannot_hold_a_release_are_refused(tmp_path):
+    """Without any job, and without what Java says of them."""
+    session, source = session_at("local[2]"), SimpleNamespace(format="parquet")
+    job = job_for(tmp_path / "in.parquet", "s3a://bucket/out.parquet")
+    with pytest.raises(OptionError, match=r"gets its name in one step\. Got s3a://"):
+        spark_run._check_targets(session, job, source, Folder(session, job.output), "parquet")
+    assert {Folder(session, f"file:{slashes}x/y").address for slashes in ("/", "///")} == {"file:///x/y"}
+    staging = Folder(session, tmp_path / "nowhere" / "out.parquet").staging()
+    with (
+        pytest.raises(ShoalError, match=r"place of out\.parquet must be .* Got an error: No such file or directory"),
+        staging,
+    ):
+        pass
+    with pytest.raises(ShoalError, match=r"place of out\.parquet must be one that can be reached"):
+        Folder(session, "hdfs://nowhere/out.parquet").exists()
+    assert list(tmp_path.iterdir()) == []
+
+
+def killed_while_staging(output, how="before its audit"):
+    done = subprocess.run([sys.executable, Path(__file__).with_name("staging_process.py"), output, how], check=False)
+    assert done.returncode == -signal.SIGKILL
+
+
+def test_what_a_killed_run_has_staged_goes_with_the_next_one(tmp_path, monkeypatch):
+    """Staging folders of live runs stay, and so do those of others."""
+    target = Folder(session_at("local[2]"), tmp_path / "out.parquet")
+    killed_while_staging(tmp_path / "out.parquet")
+    killed_while_staging(tmp_path / "other.csv")
+    left = sorted(path.name.rpartition("-")[0] for path in tmp_path.iterdir())
+    assert left == ["_shoal-other.csv", "_shoal-out.parquet"]
+    assert {oct(path.stat().st_mode)[-3:] for path in tmp_path.iterdir()} == {"700"}
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "geteuid", lambda: 12345)
+        target.sweep()
+    assert len(list(tmp_path.iterdir())) == 2
+    with target.staging() as live:
+        assert oct(os.stat(live.path).st_mode)[-3:] == "700"
+        target.sweep()
+        assert [str(path) for path in tmp_path.iterdir()] == [live.path]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_release_whose_successor_did_not_get_there_has_its_name_again(tmp_path):
+    """Whether the run was killed between the two steps, or the second of them failed."""
+    target = Folder(session_at("local[2]"), tmp_path / "out.parquet")
+    (tmp_path / "out.parquet").mkdir()
+    (tmp_path / "out.parquet" / "part").write_text("the earlier release")
+    killed_while_staging(tmp_path / "out.parquet", "while it is moved")
+    assert not target.exists()
+    target.sweep()
+    assert (tmp_path / "out.parquet" / "part").read_text() == "the earlier release"
+    with pytest.raises(ShoalError, match=r"place of out\.parquet"), target.staging() as staging:
+        staging.within("nothing").move(target, force=True)
+    assert (tmp_path / "out.parquet" / "part").read_text() == "the earlier release"
+    with target.staging() as staging:
+        os.mkdir(staging.within("table").path)
+        staging.within("table").move(target, force=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["out.parquet"]
+    assert os.listdir(target.path) == []
+
+
+KILLED = """
+import os, signal, sys
+from shoal.engines import spark_run
+from shoal.plan import Plan
+from shoal.release.hooks import Hooks
+from shoal.release.job import Job
+if __name__ == "__main__":
+    spark_run._audited = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+    plan = Plan.model_validate_json(sys.argv[1]).model_copy(update={"master": "local[2]"})
+    spark_run.run(Job(plan, sys.argv[2], sys.argv[3]), Hooks(), rounds=0)
+"""
+
+
+@pytest.mark.long
+def test_a_driver_that_is_killed_leaves_nothing_to_the_next_run(spark, parquet, tmp_path):
+    script, target = tmp_path / "killed.py", tmp_path / "folder" / "out.parquet"
+    script.write_text(KILLED)
+    target.parent.mkdir()
+    command = [sys.executable, script, PLAN.model_dump_json(), parquet, target]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE)
+    assert done.returncode == -signal.SIGKILL, done.stderr[-3000:]
+    (left,) = target.parent.iterdir()
+    assert left.name.startswith("_shoal-out.parquet-")
+    assert list((left / "table").glob("*.parquet"))
+    spark_run.run(job_for(parquet, target), Hooks(), session=spark, rounds=0)
+    assert [path.name for path in target.parent.iterdir()] == ["out.parquet"]
+
+
+@pytest.mark.parametrize("session_says", ["true", pytest.param("false", marks=pytest.mark.long)])
+def test_a_torn_row_group_is_refused(spark, table, tmp_path, session_says):
+    """Also where its bytes can be read, and where the session is one that leaves broken files out."""
+    path = tmp_path / "in.parquet"
+    pq.write_table(table, path, row_group_size=100, compression="none", use_dictionary=False, write_page_checksum=True)
+    where = pq.ParquetFile(path).metadata.row_group(4).column(table.column_names.index("income"))
+    content = bytearray(path.read_bytes())
+    end = where.data_page_offset + where.total_compressed_size
+    content[end - 80 : end] = bytes(80)
+    path.write_bytes(content)
+    (tmp_path / "folder").mkdir()
+    with (
+        spark_session.set_for(spark, {"spark.sql.files.ignoreCorruptFiles": session_says}),
+        pytest.raises(ShoalError, match=r"Got an error: a file that is damaged.*Nothing was published.*copy the input"),
+    ):
+        spark_run.run(job_for(path, tmp_path / "folder" / "out.parquet"), Hooks(), session=spark, rounds=0)
+    assert list((tmp_path / "folder").iterdir()) == []
+
+
+@pytest.mark.long
+def test_a_full_disk_is_refused(spark, parquet, small_disk):
+    for size in (4, 16):  # kilobytes
+        subprocess.run(["mount", "-o", f"remount,size={size}k", small_disk], check=True)
+        job = job_for(parquet, small_disk / "out.parquet", certificate=small_disk / "certificate")
+        with pytest.raises(ShoalError, match=r"Got an error: a full disk\. Nothing was published.*free some space"):
+            spark_run.run(job, Hooks(), session=spark, rounds=0)
+        assert list(small_disk.iterdir()) == []
+
+
+def test_a_session_that_runs_elsewhere_is_not_taken_for_the_master(spark):
+    with (
+        pytest.raises(OptionError, match=r"runs already, local\[2,4\]\. Got local\[3\]"),
+        spark_session.opened("local[3]"),
+    ):
+        pass
+    for master in (None, "local[2]", "local[2,4]"):
+        with spark_session.opened(master) as session:
+            assert session is spark
+
+
+def test_a_local_spark_tries_tasks_again_unless_it_is_told_how_often():
+    addresses = ("local", "local[3]", "local[*]", "local[3,1]", "yarn", "spark://host:7077")
+    tried = [spark_session.with_trials(address) for address in addresses]
+    assert tried == ["local[1,4]", "local[3,4]", "local[*,4]", "local[3,1]", "yarn", "spark://host:7077"]
+
+
+def test_workers_with_another_version_are_refused(spark, parquet, monkeypatch):
+    monkeypatch.setattr(shoal, "__version__", "99.0")
+    with pytest.raises(OptionError, match=r"must have Python .* and Shoal 99\.0, as the driver has\. Got Python"):
+        release_of(spark.read.parquet(str(parquet)), PLAN, HOW)
+
+
+def test_a_data_frame_that_changes_is_noticed(spark):
+    def at_random(batches):
+        for batch in batches:
+            yield pa.RecordBatch.from_arrays([pa.array(np.random.default_rng().random(batch.num_rows))], ["x"])
+
+    frame = spark.range(400).mapInArrow(at_random, "x double")
+    with pytest.raises(DataError, match=r"must give the same rows each time|must stay as it is"):
+        release_of(frame, Plan(k=3, quasi_identifiers=["x"]), How(rounds=0))
+
+
+CONNECT = """
+import sys
+from shoal.engines.spark_run import How, release_of
+from shoal.engines.spark_session import needed
+from shoal.plan import Plan
+needed()
+from pyspark.sql import SparkSession
+if __name__ == "__main__":
+    quiet = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2", "spark.sql.codegen.wholeStage": "false"}
+    builder = SparkSession.builder.remote("local[2]")
+    for name, value in quiet.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    frame = session.read.parquet(sys.argv[1])
+    release = release_of(frame, Plan.model_validate_json(sys.argv[2]), How(block_records=120, rounds=2))
+    import pyarrow.parquet as pq
+    pq.write_table(release.table.toArrow(), sys.argv[3])
+    session.stop()
+"""
+
+
+@pytest.mark.long
+def test_spark_connect_gives_the_same(spark, parquet, made, tmp_path):
+    script = tmp_path / "connect.py"
+    script.write_text(CONNECT)
+    out = tmp_path / "out.parquet"
+    command = [sys.executable, script, parquet, PLAN.model_dump_json(), out]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE, env=dict(os.environ))
+    assert done.returncode == 0, done.stderr[-3000:]
+    table = pq.read_table(out)
+    assert table.sort_by([(name, "ascending") for name in table.column_names]).equals(rows_of(made.table))
+
+
+@pytest.mark.long
+def test_a_million_equal_rows(spark):
+    from pyspark.sql import functions as F
+
+    frame = spark.range(1_000_000).select(F.lit(3.5).alias("a"), F.lit(1).alias("b"))
+    release = release_of(frame, Plan(k=5))
+    assert dict(release.audit.sizes) == {1_000_000: 1}
+    assert release.loss == 0
