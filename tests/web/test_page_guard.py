@@ -1,13 +1,18 @@
 """Who may ask, from where, and what every answer says to the browser."""
 
+import asyncio
+import json
+
 import httpx
 import pytest
 from web_servers import ANSWERS, BASE, pretend, run, visiting
 
+from clocks import PATIENCE
+from shoal.web import guard
 from shoal.web.app import TELEMETRY, app_of
 from shoal.web.desk import Desk
 from shoal.web.guard import BODY
-from shoal.web.settings import Settings
+from shoal.web.settings import MOST_STREAMS, Settings
 
 
 @pytest.fixture(scope="module")
@@ -167,6 +172,50 @@ def test_idle_users_are_wiped_but_not_while_their_jobs_run(tmp_path, monkeypatch
     assert run(idle()) == [True, False]
 
 
+def test_a_page_that_is_left_open_is_no_sign_of_its_user(tmp_path):
+    """Its stream of events comes back after every break of a network."""
+    now = [0.0]
+
+    async def idle():
+        async with visiting(tmp_path, clock=lambda: now[0]) as visit:
+            user = next(iter(visit.desk.users))
+            now[0] = 50.0
+            user.events.close("The stream ends at once.")
+            await visit.client.get("/api/v1/events")
+            listened = user.seen
+            await visit.client.get("/api/v1/state")
+            return listened, user.seen
+
+    assert run(idle()) == (0.0, 50.0)
+
+
+def test_streams_of_one_user_leave_room_for_others(tmp_path):
+    """Each holds a connection; one that has ended makes room for another."""
+
+    async def listen():
+        async with visiting(tmp_path, users=2) as visits:
+            one, other = visits
+            user = next(iter(one.desk.users))
+            streams = [asyncio.ensure_future(one.client.get("/api/v1/events")) for _ in range(MOST_STREAMS)]
+            async with asyncio.timeout(PATIENCE):
+                while user.events.open_streams < MOST_STREAMS:
+                    await asyncio.sleep(0.01)
+            refused = await one.client.get("/api/v1/events")
+            allowed = asyncio.ensure_future(other.client.get("/api/v1/events"))
+            described = (await one.get("/openapi.json"))["paths"]["/api/v1/events"]["get"]["responses"]
+            user.events.close("over")
+            await asyncio.gather(*streams)
+            again = await one.client.get("/api/v1/events")
+            for user in one.desk.users:
+                user.events.close("over")
+            return refused, "429" in described, again.status_code, (await allowed).status_code
+
+    refused, described, again, other = run(listen())
+    assert refused.status_code == 429
+    assert set(refused.json()["error"]) == {"kind", "message", "hint", "problems"}
+    assert (described, again, other) == (True, 200, 200)
+
+
 def test_a_false_request_is_answered_without_its_words(asked):
     marker = "Mallory Marker 4711"
     bodies = [
@@ -208,5 +257,41 @@ def test_a_proxy_is_reached_by_its_name_over_tls(tmp_path):
         return entered.headers["set-cookie"], opened.status_code
 
     cookie, status = run(enter())
+    assert cookie.startswith("__Host-shoal-8642=")  # no other host of the domain can set it
     assert "Secure" in cookie
+    assert "Path=/;" in cookie
+    assert "Domain" not in cookie
     assert status == 403
+
+
+@pytest.mark.parametrize("path", ["/api/v1/session", "/api/v1/tables/demo", "/api/v1/jobs"])
+def test_a_request_that_never_comes_to_its_end_is_sent_away(tmp_path, monkeypatch, path):
+    """Without a visit too: the token of a visit comes in a body."""
+    monkeypatch.setattr(guard, "SILENCE", 0.0)
+    sent, forever = [], []
+
+    async def send(message):
+        sent.append(message)
+
+    async def ask():
+        async with visiting(tmp_path) as visit:
+            cookie = f"{visit.desk.settings.cookie}={visit.client.cookies[visit.desk.settings.cookie]}"
+
+            async def receive():
+                if forever:
+                    await asyncio.Event().wait()
+                forever.append(1)
+                return {"type": "http.request", "body": b"{", "more_body": True}
+
+            given = {"host": "127.0.0.1:8642", "cookie": cookie, "content-type": "application/json"}
+            headers = [(name.encode(), value.encode()) for name, value in given.items()]
+            scope = {"type": "http", "method": "POST", "path": path, "query_string": b"", "headers": headers}
+            await asyncio.wait_for(app_of(visit.desk)(scope, receive, send), PATIENCE)
+
+    run(ask())
+    assert sent[0]["status"] in (400, 408)
+    assert "must" in json.loads(sent[1]["body"])["error"]["message"]
+
+
+def test_an_address_that_is_nearly_right_is_not_sent_elsewhere(asked):
+    assert asked("GET", "/api/v1/state/").status_code == 404

@@ -85,10 +85,31 @@ def test_nobody_sees_or_stops_the_job_of_another(tmp_path, monkeypatch):
                 ("POST", f"/jobs/{job['id']}/cancel"),
                 ("POST", f"/jobs/{job['id']}/stop"),
                 ("DELETE", f"/jobs/{job['id']}"),
+                ("GET", f"/tables/{table['id']}/domain"),
+                ("GET", f"/tables/{table['id']}/hierarchy?position=0"),
+                ("POST", f"/tables/{table['id']}/undo"),
+                ("POST", f"/tables/{table['id']}/redo"),
             ]:
                 refused.append((await other.client.request(method, f"/api/v1{path}")).status_code)
             bodies = ({"kind": "check", "table": table["id"]}, {"kind": "assess", "of": job["id"]})
             refused += [(await other.client.post("/api/v1/jobs", json=body)).status_code for body in bodies]
+            changes = [
+                ("PATCH", "reading", {"delimiter": ";"}),
+                ("PATCH", "columns", {"changes": [{"column": "age", "role": "other"}]}),
+                ("PATCH", "plan", {"fields": {"k": 3}}),
+                ("PUT", "plan", {"plan": {"k": 3}}),
+                ("POST", "domain", {"text": "columns: {}"}),
+                ("POST", "hierarchy", {"column": "age", "hierarchy": "prefixes"}),
+            ]
+            for method, what, body in changes:
+                where = f"/api/v1/tables/{table['id']}/{what}"
+                refused.append((await other.client.request(method, where, json=body)).status_code)
+            for what in ("population", "hierarchy"):
+                where, headers = f"/api/v1/tables/{table['id']}/{what}/upload", {"x-shoal-name": "a.csv"}
+                headers |= {"x-shoal-column": "age"}
+                refused.append((await other.client.post(where, headers=headers, content=b"a")).status_code)
+            refused.append((await other.client.post("/api/v1/comparison", json={"jobs": [job["id"]]})).status_code)
+            assert (await mine.get(f"/tables/{table['id']}"))["can_undo"] is False
             state = await other.get("/state")
             allowed = await mine.client.get(f"/api/v1/jobs/{job['id']}/files/release")
             traversed = await mine.client.get(f"/api/v1/jobs/{job['id']}/files/..%2Fresult.json")
@@ -257,11 +278,17 @@ def test_a_broken_file_is_told_in_one_sentence(tmp_path):
             table = await visit.ask("POST", "/tables/upload", headers=headers, content=b"PAR1nothing", status=201)
             table = await visit.read(table)
             refused = await visit.post("/jobs", {"kind": "check", "table": table["id"]})
-            return table, refused
+            good = await ready(visit)
+            headers = {"x-shoal-name": "h.json", "x-shoal-column": "region"}
+            where = f"/tables/{good['id']}/hierarchy/upload"
+            tree = await visit.ask("POST", where, headers=headers, content=b"{", status=422)
+            return table, refused, tree
 
-    table, refused = run(flow())
+    table, refused, tree = run(flow())
     assert table["state"] == "failed"
     assert "must" in table["error"]["message"]
+    assert "file a.parquet" in table["error"]["message"]  # by its name, not by where the server keeps it
+    assert str(tmp_path) not in json.dumps([table, tree])
     assert "nothing" not in table["error"]["message"].lower().replace("nothing was", "")
     assert "must have been read" in refused["error"]["message"]
 

@@ -2,10 +2,12 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
+from typing import get_args
 from urllib.parse import urlsplit
 
 import httpx
@@ -13,6 +15,10 @@ import pytest
 from web_servers import serving
 
 from clocks import PATIENCE
+from shoal.web import server
+from shoal.web.jobs import Kind
+from shoal.web.settings import Settings
+from shoal.web.worker import FIRST_TO_GO, JOBS, NICE, NICER
 
 
 def entered(link):
@@ -106,3 +112,44 @@ def test_a_worker_ends_with_its_server(tmp_path):
         process.wait(PATIENCE)
     assert process.returncode != 0
     assert Path(tmp_path).is_dir()
+
+
+@pytest.mark.skipif(not hasattr(os, "SCHED_BATCH"), reason="only Linux has batch processes")
+@pytest.mark.parametrize(
+    ("task", "batch", "nice"), [("run", True, NICER), ("compare", True, NICER), ("inspect", False, NICE)]
+)
+def test_workers_let_the_server_go_first(task, batch, nice):
+    """A job more than what somebody waits for."""
+    code = (
+        "import os\nfrom shoal.web.worker import give_way\nbefore = os.nice(0)\n"
+        f"give_way({task!r})\n"
+        f"print(os.sched_getscheduler(0) == os.SCHED_BATCH, os.nice(0) == min(19, before + {nice}))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE)
+    assert done.stdout.split() == [str(batch), "True"]
+
+
+@pytest.mark.skipif(not Path("/proc/self/oom_score_adj").exists(), reason="only Linux chooses by a score")
+def test_workers_are_what_the_system_ends_when_memory_runs_out():
+    code = "from shoal.web.worker import give_way\ngive_way('inspect')\nprint(open('/proc/self/oom_score_adj').read())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE)
+    assert int(done.stdout) == FIRST_TO_GO
+
+
+@pytest.mark.skipif(not Path("/proc/self/limits").exists(), reason="only Linux tells the limits of other processes")
+def test_a_worker_that_crashes_leaves_no_image_of_its_memory():
+    code = "from shoal.web.worker import dump_nothing\ndump_nothing()\nprint(open('/proc/self/limits').read())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE)
+    assert "Max core file size 0 0" in " ".join(done.stdout.split())
+
+
+def test_jobs_are_the_tasks_that_wait_for_their_turn():
+    assert set(JOBS) == set(get_args(Kind))
+
+
+def test_a_port_is_listened_on_before_its_link_is_told():
+    """Whoever follows the link at once waits for an answer, and a second server takes another port."""
+    first = server._bound(Settings(port=0))
+    second = server._bound(Settings(port=0))
+    with closing(first), closing(second), closing(socket.create_connection(first.getsockname(), timeout=PATIENCE)):
+        assert first.getsockname()[1] != second.getsockname()[1]

@@ -9,10 +9,12 @@ import sqlite3
 import stat
 import zipfile
 
+import pyarrow as pa
 import pytest
-from web_servers import pretend, run, visiting
+from web_servers import ANSWERS, pretend, run, visiting
 
 from shoal.errors import DataError, OptionError, ShoalError
+from shoal.io import sql
 from shoal.plan import Plan
 from shoal.tables import schema
 from shoal.web import drafts, uploads
@@ -95,6 +97,14 @@ def test_names_that_cannot_be_are_refused(tmp_path, name):
     assert not left
 
 
+@pytest.mark.parametrize("name", ["notes.pdf", "people", "people.csv.exe"])
+def test_a_file_of_an_unknown_kind_is_refused_in_words_of_the_page(name):
+    with pytest.raises(ShoalError, match="suffix") as refused:
+        file_name(name)
+    assert ".xlsx" in refused.value.hint
+    assert "pass " not in str(refused.value)  # as a program would
+
+
 def test_a_client_that_goes_away_leaves_nothing(tmp_path):
     from starlette.requests import Request
 
@@ -129,6 +139,31 @@ def test_a_client_that_falls_silent_leaves_nothing(tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(("pace", "words"), [(40, "bytes a second"), (1e6, None)])
+def test_a_client_that_sends_a_byte_now_and_then_is_sent_away(tmp_path, pace, words):
+    """It is never silent for long, and would hold its place for ever; one on a slow line is let be."""
+    from starlette.requests import Request
+
+    now, parts = [0.0], [b"x" * 1000] * 200
+
+    async def receive():
+        now[0] += 1000 / pace
+        body = parts.pop()
+        return {"type": "http.request", "body": body, "more_body": bool(parts)}
+
+    async def ask():
+        request = Request({"type": "http", "headers": [], "method": "POST", "path": "/"}, receive)
+        return await uploads.receive(request, tmp_path / "a.csv", 10**6, clock=lambda: now[0])
+
+    if words is None:
+        assert run(ask()) == 200_000
+        return
+    with pytest.raises(ShoalError, match=words):
+        run(ask())
+    assert not list(tmp_path.iterdir())
+    assert len(parts) > 190
+
+
 def test_bombs_are_refused_before_they_are_unpacked(tmp_path):
     packed = tmp_path / "a.csv.gz"
     with gzip.open(packed, "wb") as file:
@@ -146,6 +181,32 @@ def test_bombs_are_refused_before_they_are_unpacked(tmp_path):
 # --- what is found ---
 
 
+def test_a_table_that_cannot_be_read_has_the_format_of_its_name(tmp_path, monkeypatch):
+    """So that the page asks for the delimiter of a text, and not for the sheet of a workbook."""
+    from shoal.web.tables import Table
+
+    failed = Table("t1", "a.csv", "upload", str(tmp_path / "a.csv"), tmp_path, {})
+    failed.failed(DataError("It must be. Got not."))
+    assert failed.summary()["format"] == "csv"
+    odd = Table("t2", "a", "path", str(tmp_path / "a.odd"), tmp_path, {})
+    assert odd.summary()["format"] is None
+
+
+def test_pictures_say_where_values_end(tmp_path):
+    """The last bar of whole numbers may reach beyond them."""
+
+    table = pa.table({"age": [20 + i % 30 for i in range(60)], "answer": [i % 7 for i in range(60)]})
+    ends = [inspection._column(table, name, text=False, decimal=".")["picture"]["ends"] for name in table.column_names]
+    assert ends == [[20, 49], [0, 6]]
+
+
+@pytest.mark.parametrize(("rows", "publishes"), [(100, "mean"), (4000, "median")])
+def test_what_groups_publish_is_told_as_it_will_be(rows, publishes):
+    """Few different whole numbers are published as they occur, which is not the default of their type."""
+    table = pa.table({"age": [str(20 + i % 40) for i in range(rows)]})
+    assert inspection._column(table, "age", text=True, decimal=".")["publishes"] == publishes
+
+
 def test_columns_are_told_with_reasons_and_pictures(tmp_path):
     script = "<script>alert(1)</script>"
     rows = [f"{i:03d}-x,{20 + i % 40},{'a' if i % 4 else script},2020-01-{1 + i % 28:02d}," for i in range(100)]
@@ -159,6 +220,7 @@ def test_columns_are_told_with_reasons_and_pictures(tmp_path):
     assert "identifier" in name["role_why"]
     assert (age["role"], age["type"]) == ("quasi-identifier", "integer")
     assert sum(age["picture"]["counts"]) == 100
+    assert (age["publishes"], odd["publishes"]) == ("mean", "mode")
     assert len(age["picture"]["edges"]) == len(age["picture"]["counts"]) + 1
     assert odd["name"] == script
     assert odd["picture"]["labels"] == ["a", script]
@@ -168,6 +230,51 @@ def test_columns_are_told_with_reasons_and_pictures(tmp_path):
     assert day["picture"]["dates"]
     assert empty["role"] == "dropped"
     json.dumps(found, allow_nan=False)
+
+
+def test_a_table_without_rows_is_refused_when_it_is_opened(tmp_path):
+    path = tmp_path / "heading.csv"
+    path.write_text("age,income\n")
+    with pytest.raises(DataError, match="must have a row to be anonymised"):
+        inspection.inspect(Unheard(), str(path), {}, 10**9)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgresql://me:s3cret@host:5432/survey",
+        "PostgreSQL://me:s3cret@host:5432/survey",
+        "postgresql://host:5432/survey?user=me&password=s3cret",
+        "mysql://host:5432/survey?password=s3cret",
+    ],
+)
+def test_no_password_of_an_address_is_shown(tmp_path, monkeypatch, address):
+    pretend(monkeypatch)
+
+    async def opened():
+        async with visiting(tmp_path) as visit:
+            table = await visit.post("/tables/open", {"path": address}, status=201)
+            return json.dumps([table, await visit.read(table), await visit.get("/state")])
+
+    shown = run(opened())
+    assert "host:5432/survey" in shown
+    assert "s3cret" not in shown
+    assert "s3cret" not in sql.named(address) or address.startswith("mysql")  # not an address of a server
+
+
+def test_a_setting_of_a_column_does_not_make_its_role_one_that_was_said(tmp_path, monkeypatch):
+    pretend(monkeypatch)
+
+    async def changed():
+        async with visiting(tmp_path) as visit:
+            table = await visit.post("/tables/demo", {})
+            await visit.read(table)
+            where = f"/tables/{table['id']}/columns"
+            body = {"changes": [{"column": "age", "importance": 2}, {"column": "ill", "role": "sensitive"}]}
+            told = await visit.ask("PATCH", where, json=body, status=200)
+            return {one["name"]: one["role_inferred"] for one in told["columns_list"]}
+
+    assert run(changed()) == {"age": True, "income": True, "ill": False}
 
 
 def test_of_several_tables_one_is_chosen(tmp_path):
@@ -181,6 +288,29 @@ def test_of_several_tables_one_is_chosen(tmp_path):
     assert (asked["parts"], asked["part_key"]) == (["people", "visits"], "table")
     assert "columns" not in asked
     assert inspection.inspect(Unheard(), str(path), {"table": "visits"}, 10**9)["rows"] == 20
+
+
+def test_of_a_database_of_the_server_nothing_is_read_but_what_is_offered(tmp_path, monkeypatch):
+    """Its account may read more than was meant, and call functions that reach files and other hosts."""
+    pretend(monkeypatch)
+    monkeypatch.setitem(ANSWERS, "inspect", lambda task: {"parts": ["people", "visits"], "part_key": "table"})
+
+    async def ask():
+        source = str(tmp_path / "survey.sqlite")
+        async with visiting(tmp_path, paths=False, source=source) as visit:
+            (table,) = (await visit.get("/state"))["tables"]
+            where = f"/tables/{table['id']}/reading"
+            assert (await visit.read(table))["state"] == "choose"
+            for reading in ({"query": "select readfile('/etc/passwd')"}, {"table": "pg_catalog.pg_authid"}):
+                await visit.ask("PATCH", where, json=reading, status=403)
+            await visit.ask("PATCH", where, json={"table": "visits"}, status=200)
+            own = await visit.ask(
+                "POST", "/tables/upload", headers={"x-shoal-name": "own.sqlite"}, content=b"1", status=201
+            )
+            await visit.read(own)
+            await visit.ask("PATCH", f"/tables/{own['id']}/reading", json={"query": "select 1"}, status=200)
+
+    run(ask())
 
 
 def test_trees_have_all_records_at_their_root(tmp_path):
@@ -344,3 +474,60 @@ def test_odd_values_are_refused_or_kept_but_break_nothing(tmp_path, monkeypatch,
     assert answer.status_code in (200, 400, 422)
     assert other.status_code == 422
     assert ran.status_code == 202
+
+
+LOOKED_AT = {
+    "words": ["north", "south", "", "east"],
+    "amounts": ["1.50", "2.25", "10.00", "7"],
+    "whole": ["3", "4", "40", "-2"],
+    "codes": ["01", "02", "10", "7"],
+    "money": ["1,200.50 EUR", "3,400.25 EUR", "900.00 EUR", "12.10 EUR"],
+    "days": ["1999-12-31", "2001-01-02", "1987-06-05", "1999-12-30"],
+    "german days": ["31.12.1999", "2.1.2001", "5.6.1987", "30.12.1999"],
+    "moments": ["1999-12-31 10:00", "2001-01-02 11:30", "1987-06-05 12:00", "1999-12-30 00:00"],
+    "digits": ["19991231", "20010102", "19870605", "19991230"],
+    "months": ["199912", "200101", "198706", "198707"],
+    "mostly digits": ["19991231", "12", "13", "14"],
+    "yes": ["true", "false", "true", "false"],
+    "Yes": ["true", "False", "TRUE", "false"],
+    "marked": ["1", "2", "n/a", "3"],
+    "mixed": ["one", "two", "3", "four"],
+    "unclear": ["1.234", "5", "1.500", "8"],
+    "spaced": [" a", "a", "b ", "b"],
+    "one": ["5", "5", "5", "5"],
+    "hostile": ["<script>", "1e400", "nan", "inf"],
+}
+
+
+@pytest.mark.parametrize("often", [(1, 1, 1, 1), (20, 1, 1, 1), (1, 1, 20, 1)])
+@pytest.mark.parametrize("gaps", [0, 3])
+def test_different_texts_with_their_counts_tell_the_same_as_all_rows(monkeypatch, often, gaps):
+    """What is inferred and drawn does not depend on the shortcut, whatever is rare among the values."""
+
+    from shoal.web.tasks import inspection
+
+    columns = {
+        name: [value for value, times in zip(values, often, strict=True) for _ in range(5 * times)] + [None] * gaps
+        for name, values in LOOKED_AT.items()
+    }
+    table = pa.table(columns)
+    for text in (True, False):
+        for name in LOOKED_AT:
+            quick = inspection._column(table, name, text=text, decimal=".")
+            with monkeypatch.context() as patch:
+                patch.setattr(inspection, "OFTEN_ENOUGH", 0)
+                assert quick == inspection._column(table, name, text=text, decimal="."), name
+
+
+def test_a_column_is_read_by_its_different_texts(monkeypatch):
+
+    from shoal.web.tasks import inspection
+
+    table = pa.table({"answer": [str(i % 7) for i in range(7000)]})
+    read = []
+    attribute = inspection.schema.attribute
+    monkeypatch.setattr(
+        inspection.schema, "attribute", lambda table, *a, **k: read.append(table.num_rows) or attribute(table, *a, **k)
+    )
+    assert sum(inspection._column(table, "answer", text=True, decimal=".")["picture"]["counts"]) == 7000
+    assert read == [7]

@@ -54,6 +54,7 @@ def app_of(desk: Desk) -> Guard:
         openapi_url="/api/v1/openapi.json",
         docs_url=None,
         redoc_url=None,
+        redirect_slashes=False,
         lifespan=life,
         telemetry=TELEMETRY,  # type: ignore[arg-type]
     )

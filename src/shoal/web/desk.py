@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 import secrets
 import shutil
@@ -12,10 +13,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from shoal.errors import OptionError
+from shoal.io.sql import named
 from shoal.plan import Plan
+from shoal.web.disk import Beyond, Disk
 from shoal.web.drafts import Draft, refuse_odd
 from shoal.web.faults import Fault
-from shoal.web.folders import file_name
+from shoal.web.folders import apart, file_name
 from shoal.web.jobs import Job, Kind, Queue, tell
 from shoal.web.processes import Worker
 from shoal.web.settings import MOST_TABLES, UNPACKED, Settings
@@ -53,7 +57,8 @@ class Desk:
     ) -> None:
         self.settings, self.folder, self.on_link = settings, folder, on_link
         self.users = Users(folder, clock)
-        self.queue = Queue(settings)
+        self.disk = Disk(settings, folder)
+        self.queue = Queue(settings, self.disk)
         self._quick = asyncio.Semaphore(QUICK)
         self._tasks: set[asyncio.Task[None]] = set()
         self._catalogue: dict[str, Any] | None = None
@@ -110,11 +115,15 @@ class Desk:
         task.add_done_callback(self._tasks.discard)
 
     async def quick(
-        self, task: dict[str, Any], folder: Path, heard: Callable[[dict[str, Any]], None] = lambda said: None
+        self,
+        task: dict[str, Any],
+        folder: Path,
+        heard: Callable[[dict[str, Any]], None] = lambda said: None,
+        beyond: Beyond = lambda: None,
     ) -> dict[str, Any]:
         """Carry out a task that somebody waits for."""
         async with self._quick:
-            worker = Worker(task, folder, self.settings.memory_bytes, self.settings.job_seconds)
+            worker = Worker(task, folder, self.settings.memory_bytes, self.settings.job_seconds, beyond)
             answer: dict[str, Any] = (await worker.run(heard))["answer"]
         return answer
 
@@ -128,6 +137,7 @@ class Desk:
 
     def new_table(self, user: User, name: str, kind: TableKind, where: str | None, reading: Mapping[str, Any]) -> Table:
         """Return a new table; one without a place gets a file in the private folder."""
+        self.disk.require_room(user)
         if len(user.tables) >= MOST_TABLES:
             raise Fault(429, f"At most {MOST_TABLES} tables may be open. Got one more.", "close one of them.")
         plain = file_name(name) if where is None else ""
@@ -139,8 +149,7 @@ class Desk:
     def open(self, user: User, where: str, reading: Mapping[str, Any]) -> Table:
         """Open a table of this machine, or of a database."""
         where = where if "://" in where else os.path.abspath(os.path.expanduser(where))
-        label = where.rsplit("@", 1)[-1] if "://" in where else os.path.basename(where)
-        table = self.new_table(user, label, "path", where, reading)
+        table = self.new_table(user, label_of_place(where), "path", where, reading)
         self.read(user, table)
         return table
 
@@ -168,7 +177,7 @@ class Desk:
 
         async def work() -> None:
             try:
-                found = await self.quick(task, table.folder, heard)
+                found = await self.quick(task, table.folder, heard, self.disk.beyond(user))
                 table.ready(found)
                 with suppress(OSError):
                     table.bytes = os.stat(table.where).st_size
@@ -178,6 +187,15 @@ class Desk:
                 user.events.add("table", table.summary())
 
         self.begin(work())
+
+    def refuse_beyond(self, table: Table, reading: Mapping[str, Any]) -> None:
+        """Refuse to read more of a database of the server than was offered, to those who may not open its tables."""
+        if self.settings.paths or table.kind != "path":
+            return
+        if reading.get("query") is not None:
+            raise Fault(403, "A query must be one of a database of your own. Got one for the server's.", "upload it.")
+        if reading.get("table") is not None and reading["table"] not in table.offered:
+            raise Fault(403, "The table must be one of those that are offered. Got another name.")
 
     def remove_table(self, user: User, table: Table) -> None:
         """Close a table; an upload is wiped, once no job needs it."""
@@ -189,8 +207,47 @@ class Desk:
 
     def change(self, table: Table, draft: Draft) -> None:
         """Take a new draft, if its plan can be."""
-        refuse_odd(draft.plan(), self.settings.paths)
+        for plan in (draft.plan(), draft.plan_of_population()):
+            refuse_odd(plan, self.settings.paths, table.files)
         table.keep(draft)
+
+    def located(self, table: Table, fields: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return fields of a plan with the place of a population that is not an upload: workers have other folders."""
+        where = fields.get("population")
+        if not isinstance(where, str) or where in table.files or "://" in where:
+            return fields
+        return {**fields, "population": os.path.abspath(os.path.expanduser(where))}
+
+    def beside(self, table: Table, label: str) -> str:
+        """Return a name for a file that lies beside a table: not that of the table, of another one or of a result."""
+        plain = apart(file_name(label))
+        names = {apart(file_name(table.name)) if table.kind != "path" else "", *table.files}
+        free = (f"{at}-{plain}" if at else plain for at in itertools.count())
+        return next(name for name in free if name not in names)
+
+    def new_file(self, table: Table, name: str) -> Path:
+        """Return a place for an uploaded file of this name: a folder of its own, so that it can keep the name."""
+        folder = table.folder / new_name()
+        folder.mkdir(mode=0o700)
+        return folder / name
+
+    async def look_at(self, path: Path) -> dict[str, Any]:
+        """Return how many rows and which columns a file has, or refuse what cannot be read."""
+        most = self.settings.upload_bytes * UNPACKED
+        return await self.quick({"task": "look_at", "where": str(path), "unpacked": most}, path.parent)
+
+    async def template(self, table: Table) -> dict[str, Any]:
+        """Return a domain of a table, to be filled in."""
+        # What a domain needs to know of the plan: roles and types of columns. Those with levels have an order.
+        levels = [{"column": name, "type": "ordinal"} for name, one in table.draft.settings.items() if "levels" in one]
+        draft = table.draft.changed(levels, table.names).with_fields({"dp": "mondrian", "epsilon": 1}, table.names)
+        plan = {name: value for name, value in draft.plan().job().items() if name != "domain"}
+        task = {"task": "template", "where": table.where, "reading": table.reading, "plan": plan}
+        return await self.quick(task, table.folder)
+
+    async def read_domain(self, table: Table, text: str) -> dict[str, Any]:
+        """Return a domain that is written down, as plain values."""
+        return await self.quick({"task": "read_domain", "text": text}, table.folder)
 
     async def tree(self, table: Table, column: str, hierarchy: Any) -> dict[str, Any]:
         """Return the tree of a hierarchy of a column."""
@@ -202,11 +259,12 @@ class Desk:
     async def load_tree(self, table: Table, column: str, path: Path) -> dict[str, Any]:
         """Return the tree of a hierarchy in a file, and the hierarchy itself."""
         task = {"task": "load_tree", "where": table.where, "reading": table.reading, "column": column}
-        return await self.quick({**task, "path": str(path)}, table.folder)
+        return await self.quick({**task, "path": str(path)}, path.parent)
 
     # --- jobs ---
 
     def _job(self, user: User, kind: Kind, name: str, task: dict[str, Any], table: Table, **how: Any) -> Job:
+        self.disk.require_room(user)
         id, folder = user.new_folder("j")
         job = Job(id, kind, name, folder, {"task": kind, **task}, table=table.id, **how)
         self.queue.add(user, job)
@@ -216,13 +274,13 @@ class Desk:
     def _source(self, table: Table) -> dict[str, Any]:
         """Return where the worker finds a table, and what it is to be called: the name that its owner gave it."""
         label = None if table.kind == "path" else file_name(table.name)
-        return {"where": table.where, "label": label, "reading": table.reading}
+        return {"where": table.where, "label": label, "reading": table.reading, "files": table.files}
 
     def plan_for(self, table: Table, given: Mapping[str, Any] | None) -> Plan:
         """Return the plan of a job: the one that is given, or the draft of the table."""
         table.require_ready()
         plan = table.draft.plan() if given is None else Plan.of(**given)
-        refuse_odd(plan, self.settings.paths)
+        refuse_odd(plan, self.settings.paths, table.files)
         return plan
 
     def run(
@@ -230,6 +288,7 @@ class Desk:
     ) -> Job:
         """Have a release made."""
         wanted = (table.found.get("rows") or 0) <= ASSESSED if assess is None else assess
+        wanted &= plan.dp is None
 
         def then(job: Job) -> None:
             with suppress(Fault):
@@ -248,6 +307,9 @@ class Desk:
         """Have a release assessed."""
         if run.kind != "run" or run.state != "done":
             raise Fault(409, "An assessment must be of a finished run. Got another job.")
+        if run.plan.get("dp") is not None:
+            words = "An assessment compares records with their release. Got a private release, which has no records."
+            raise Fault(409, words, "its report says what was promised.")
         table = user.table(run.table)
         task = {**self._source(table), "plan": run.plan, "release": str(run.folder / run.files["release"]["file"])}
         return self._job(user, "assess", run.name, task, table, plan=run.plan, of=run.id)
@@ -256,6 +318,9 @@ class Desk:
         self, user: User, table: Table, plan: Plan, ks: Sequence[int], methods: Sequence[str], forms: Sequence[str]
     ) -> Job:
         """Have methods, forms and k compared."""
+        if plan.dp is not None:
+            words = "The map compares groups of at least k records. Got a plan for a private release, which has none."
+            raise OptionError(words, "see shoal compare --dp for the command line.")
         how = {"ks": list(ks), "methods": list(methods), "forms": list(forms)}
         task = {**self._source(table), "plan": plan.job(), **how}
         name = f"k = {', '.join(map(str, ks))}"
@@ -272,13 +337,25 @@ class Desk:
 
 def in_short(plan: Plan) -> str:
     """Return the demands of a plan in a few words."""
+    if plan.dp is not None:
+        delta = f", delta = {plan.delta:g}" if plan.delta else ""
+        return f"epsilon = {plan.epsilon:g}{delta}, {plan.dp}"
     words = [f"k = {plan.k}"]
     words += [f"{name} = {getattr(plan, name)}" for name in ("l", "t") if getattr(plan, name) is not None]
+    words += [f"k-map = {plan.k_map}"] if plan.k_map is not None else []
+    words += [f"presence {plan.presence[0]:g} to {plan.presence[1]:g}"] if plan.presence is not None else []
     models = [str(one) for many in plan.models.values() for one in many]
     words += models if len(models) == 1 else [f"{len(models)} models"] if models else []
     words += [plan.release] if plan.release != "microaggregation" else []
     words += [plan.method] if plan.method != "auto" else []
     return ", ".join(words)
+
+
+def label_of_place(where: str) -> str:
+    """Return what a file or a database is called: never with a password, which an address may have in two places."""
+    if "://" not in where:
+        return os.path.basename(where)
+    return named(where).rsplit("@", 1)[-1].partition("?")[0]
 
 
 def new_name() -> str:

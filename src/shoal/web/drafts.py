@@ -7,12 +7,13 @@ those that its role allows.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from shoal.errors import OptionError, near_names
 from shoal.plan import Plan
+from shoal.plan_checks import OF_PRIVACY, WITH_PRIVACY
 from shoal.web.faults import Fault
 
 # The fields of a plan that give roles. A column may be a quasi-identifier and sensitive: then it has both.
@@ -43,10 +44,13 @@ SETTINGS = {
     "format": "formats",
     "missing_values": "missing_values",
     "models": "models",
+    "cell": "cells",
 }
 CODING = ("top", "bottom", "rounding")
 # Those that describe values: of sensitive columns too, if models are demanded of them.
 OF_VALUES = ("type", "levels", "hierarchy", "format", "missing_values")
+# Fields that belong to another one: what they say means nothing once it changes.
+BELONGS = {"method": ("options",), "dp": ("options", "delta")}
 _BY_COLUMN = (*(name for names in ROLES.values() for name in names), *SETTINGS.values())
 
 
@@ -68,7 +72,26 @@ class Draft:
     fields: Mapping[str, Any] = field(default_factory=dict)
 
     def plan(self) -> Plan:
-        """Return the plan of this draft, or refuse it."""
+        """Return the plan of this draft, or refuse it.
+
+        What cannot be part of it waits: fields about groups while there is a private release and the reverse, and a
+        population of which nothing is demanded.
+        """
+        fields = self._all_fields()
+        if fields.get("dp") is not None:
+            return Plan.of(**{name: value for name, value in fields.items() if name in WITH_PRIVACY})
+        waiting = set(OF_PRIVACY)
+        if fields.get("k_map") is None and fields.get("presence") is None:
+            waiting.add("population")
+        return Plan.of(**{name: value for name, value in fields.items() if name not in waiting})
+
+    def plan_of_population(self) -> Plan:
+        """Return a plan with nothing but the population of this draft, which may be waiting for a demand."""
+        where = self.fields.get("population")
+        return Plan.of() if where is None else Plan.of(population=where, k_map=2)
+
+    def _all_fields(self) -> dict[str, Any]:
+        """Return the fields of the plan, with those that roles and settings of columns make."""
         fields = dict(self.fields)
         for role, names in ROLES.items():
             named = [column for column, given in self.roles.items() if given == role]
@@ -79,18 +102,22 @@ class Draft:
         )
         for column, settings in self.settings.items():
             for setting, value in settings.items():
-                if self._applies(setting, self.roles.get(column), demanded):
+                if self._applies(setting, self.roles.get(column), demanded, fields):
                     name = SETTINGS[setting]
                     before = fields.get(name) or {}
                     if not isinstance(before, Mapping):  # the same markers for all columns, as missing_values may have
                         qi = [one for one, role in self.roles.items() if role.startswith("quasi")]
                         before = dict.fromkeys(qi, before)
                     fields[name] = {**before, column: value}
-        return Plan.of(**fields)
+        return fields
 
     @staticmethod
-    def _applies(setting: str, role: str | None, demanded: bool) -> bool:
+    def _applies(setting: str, role: str | None, demanded: bool, fields: Mapping[str, Any]) -> bool:
         known = role is None or role.startswith("quasi-identifier")
+        if fields.get("dp") is not None:  # roles do not matter: the domain says what is released
+            return setting in ("type", "format")
+        if setting == "cell" and fields.get("release") != "strongly-safe":
+            return False
         if setting == "models":
             return role == "sensitive"
         if setting in CODING:
@@ -154,11 +181,31 @@ class Draft:
             if name not in Plan.model_fields:
                 hint = near_names(name, Plan.model_fields, "see shoal.Plan.")
                 raise OptionError("A plan must have the fields that are set. Got an unknown one.", hint)
-        if any(name in _BY_COLUMN for name in fields):
-            merged = {name: value for name, value in {**self.plan().job(), **fields}.items() if value is not None}
-            return Draft.of(Plan.of(**merged), columns)
-        kept = {name: value for name, value in {**self.fields, **fields}.items() if value is not None}
-        return Draft(self.roles, self.settings, kept)
+        changed = dict(fields)
+        for owner, belonging in BELONGS.items():
+            if owner in fields and fields[owner] != self.fields.get(owner):
+                changed = dict.fromkeys(belonging) | changed
+        merged = {name: value for name, value in {**self.fields, **changed}.items() if value is not None}
+        _refuse_foreign({name: value for name, value in fields.items() if value is not None}, merged)
+        if any(name in _BY_COLUMN and not _for_all(name, value) for name, value in fields.items()):
+            wanted = {name: value for name, value in {**self.plan().job(), **changed}.items() if value is not None}
+            anew = Draft.of(Plan.of(**wanted), columns)
+            return Draft(anew.roles, anew.settings, {**merged, **anew.fields})
+        return Draft(self.roles, self.settings, merged)
+
+
+def _refuse_foreign(given: Mapping[str, Any], fields: Mapping[str, Any]) -> None:
+    """Refuse, in the library's words, what is set for another kind of release than that of the draft."""
+    if fields.get("dp") is None:
+        Plan.of(**{name: value for name, value in given.items() if name in OF_PRIVACY})
+    elif any(name not in WITH_PRIVACY for name in given):
+        foreign = {name: value for name, value in given.items() if name not in WITH_PRIVACY}
+        Plan.of(**{name: fields[name] for name in ("dp", "epsilon") if name in fields}, **foreign)
+
+
+def _for_all(field: str, value: Any) -> bool:
+    """Return whether a field that may have an entry for each column has values for all of them instead."""
+    return field == "missing_values" and value is not None and not isinstance(value, Mapping)
 
 
 def require_column(name: str, columns: Sequence[str]) -> None:
@@ -179,17 +226,32 @@ def plain(plan: Plan) -> dict[str, Any]:
     return fields
 
 
-def refuse_odd(plan: Plan, paths: bool) -> None:
-    """Refuse a plan that JSON cannot hold, that the page cannot carry out, or that names files it must not name."""
+# Fields of a plan that are for the command line: the page makes releases in memory.
+ENGINES = ("engine", "memory", "master")
+
+
+def refuse_odd(plan: Plan, paths: bool, uploaded: Collection[str] = ()) -> None:
+    """Refuse a plan that JSON cannot hold, for another engine, or that names files where only uploads may be named."""
     plain(plan)
-    if plan.dp is not None:
+    if plan.engine not in (None, "memory") or plan.memory is not None or plan.master is not None:
+        # A master is an address, to which the server would send the data.
         raise OptionError(
-            "The page makes releases of groups of k records. Got a plan for a differentially private one.",
-            "use shoal anonymize --dp.",
+            "A release of the page must be made in memory. Got a plan for another engine.",
+            "leave out engine, memory and master, or run the job file with shoal anonymize.",
         )
-    named = [one for one in plan.hierarchies.values() if isinstance(one, str) and not built(one)]
-    if not paths and (named or plan.population is not None):
+    if not paths and any(name not in uploaded for name in _files_of(plan)):
         raise Fault(403, "A plan must not name files of the server here. Got one.", "upload the file instead.")
+
+
+def _files_of(plan: Plan) -> list[str]:
+    """Return the files that a plan names."""
+    named: list[Any] = [plan.population, plan.domain]
+    named += [one for one in plan.hierarchies.values() if not (isinstance(one, str) and built(one))]
+    if isinstance(plan.domain, Mapping):
+        columns = plan.domain.get("columns")
+        described = columns.values() if isinstance(columns, Mapping) else ()
+        named += [one.get("hierarchy") for one in described if isinstance(one, Mapping)]
+    return [one for one in named if isinstance(one, str)]
 
 
 def built(hierarchy: str) -> bool:

@@ -5,8 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
+
+from shoal.web.faults import Fault
+from shoal.web.settings import MOST_STREAMS
 
 # Events that are kept for those who come back, and seconds between two signs of life.
 KEPT, BEAT = 2000, 15.0
@@ -38,6 +42,22 @@ class Events:
         self.closed = False
         self._kept: deque[Event] = deque(maxlen=KEPT)
         self._news = asyncio.Event()
+        self.open_streams = 0
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Count a stream while it is open, or refuse one too many."""
+        if self.open_streams >= MOST_STREAMS:
+            raise Fault(
+                429,
+                f"At most {MOST_STREAMS} streams of events may be open for one user. Got one more.",
+                "close other windows of the page.",
+            )
+        self.open_streams += 1
+        try:
+            yield
+        finally:
+            self.open_streams -= 1
 
     def add(self, kind: str, data: dict[str, Any]) -> None:
         """Tell everybody who listens."""

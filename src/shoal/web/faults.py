@@ -48,6 +48,11 @@ def defect(error: BaseException) -> dict[str, Any]:
     return {"kind": "Defect", "message": words, "hint": "please report it, without the data.", "problems": []}
 
 
+def in_words(size: float) -> str:
+    """Return a number of bytes in words."""
+    return f"{size / 2**30:.3g} GB" if size >= 2**30 else f"{size / 2**20:.3g} MB"
+
+
 def _words(error: ShoalError) -> dict[str, Any]:
     message = str(error)
     if error.hint is not None:

@@ -15,12 +15,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import unquote
 
-from shoal.errors import ShoalError
-from shoal.io.formats import COMPRESSIONS, locate
+from shoal.errors import OptionError, ShoalError
+from shoal.io.formats import COMPRESSIONS, FORMATS, locate
 from shoal.io.private import private_folder
 from shoal.web.faults import Fault
 
 LONGEST = 80
+# How the names of the files of a result begin.
+OF_RESULTS = ("release.", "report.", "job.", "result.", "command.", "again.")
 _ODD = re.compile(r"[^\w .()+-]")
 
 
@@ -72,9 +74,19 @@ def file_name(label: str) -> str:
 
 def suffixes_of(label: str) -> str:
     """Return the suffixes that tell the format of a file; refuse a file of another format."""
-    place = locate(Path(_ODD.sub("_", label)), None, "source")
+    try:
+        place = locate(Path(_ODD.sub("_", label)), None, "source")
+    except OptionError:
+        known = [suffix for one in FORMATS.values() for suffix in one.suffixes]
+        words = f"save it as one of {', '.join(known)}. Texts and lines of JSON may be packed as .gz or .zst."
+        raise Fault(422, "The name of a file must tell its kind by a suffix. Got one that tells none.", words) from None
     packed = place.path.suffix if place.path is not None and place.compression else ""
     if packed and packed.lower() not in COMPRESSIONS:
         packed = ""
     suffixes = place.suffix + packed.lower()
     return suffixes if label.lower().endswith(suffixes) else place.suffix
+
+
+def apart(name: str) -> str:
+    """Return a name that no file of a result has."""
+    return f"table-{name}" if name.startswith(OF_RESULTS) else name

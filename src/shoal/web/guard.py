@@ -2,21 +2,25 @@
 
 It is plain ASGI, so that streams pass through it as they are. It refuses:
 
+* programs of other users of this machine, as far as the system tells (see `shoal.web.peers`);
 * a `Host` that is not on the list. This alone stops DNS rebinding, in which `Origin` and `Host` agree;
 * an `Origin` that is not on the list, and requests that a browser says come from another site (`Sec-Fetch-Site`);
-* bodies beyond the limit, whatever `Content-Length` says. Uploads count their bytes themselves;
+* bodies beyond the limit, whatever `Content-Length` says, and those that come too slowly. Uploads see to it themselves;
 * WebSockets, which the page does not use.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
+import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
 from shoal.web.faults import Fault, defect, told
-from shoal.web.settings import BODY, Settings
+from shoal.web.peers import is_foreign
+from shoal.web.settings import BODY, SILENCE, SLOWEST, Settings
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -60,6 +64,7 @@ class Guard:
         self.app = app
         self.hosts = settings.hosts
         self.origins = settings.origins
+        self.local = not settings.behind_proxy
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or refuse it."""
@@ -86,6 +91,9 @@ class Guard:
         headers: dict[bytes, list[bytes]] = {}
         for name, value in scope["headers"]:
             headers.setdefault(name.lower(), []).append(value)
+        client, server = scope.get("client"), scope.get("server")
+        if self.local and client and server and is_foreign(client, server):
+            return Fault(403, "Requests must come from programs of whoever started the server. Got another user's.")
         hosts = headers.get(b"host", [])
         if len(hosts) != 1 or hosts[0].decode("latin-1").lower() not in self.hosts:
             return Fault(403, "The address must be the one that shoal serve printed. Got another host.")
@@ -118,14 +126,20 @@ def _with_headers(send: Send, *, private: bool) -> Send:
 
 
 def _bounded(receive: Receive) -> Receive:
-    """Return a `receive` that fails when the body is beyond the limit."""
-    left = BODY
+    """Return a `receive` that fails when the body is beyond the limit, or takes for ever."""
+    size, more, begun = 0, True, time.monotonic()
 
     async def bounded() -> Message:
-        nonlocal left
-        message = await receive()
-        left -= len(message.get("body", b""))
-        if left < 0:
+        nonlocal size, more
+        if not more:  # what comes after the body is waited for as long as an answer takes
+            return await receive()
+        try:
+            async with asyncio.timeout(begun + SILENCE + size / SLOWEST - time.monotonic()):
+                message = await receive()
+        except TimeoutError:
+            raise Fault(408, "A request must come to its end. Got one that is too slow.") from None
+        size, more = size + len(message.get("body", b"")), message.get("more_body", False)
+        if size > BODY:
             raise _too_large()
         return message
 

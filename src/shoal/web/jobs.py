@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
+from shoal.web.disk import Disk
 from shoal.web.faults import Fault, told
 from shoal.web.processes import Killed, Refused, Worker
 from shoal.web.settings import MOST_JOBS, MOST_WAITING, Settings
@@ -143,10 +144,11 @@ class Queue:
     Parameters
     ----------
     settings : Settings
+    disk : Disk
     """
 
-    def __init__(self, settings: Settings) -> None:
-        self.settings = settings
+    def __init__(self, settings: Settings, disk: Disk) -> None:
+        self.settings, self.disk = settings, disk
         self.running: set[Job] = set()
         self._waiting: deque[tuple[User, Job]] = deque()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -225,7 +227,8 @@ class Queue:
 
     async def _run(self, user: User, job: Job) -> None:
         job.state, job.phase, job.position, job.begun = "running", "starting", None, time.monotonic()
-        job.worker = Worker(job.task, job.folder, self.settings.memory_bytes, self.settings.job_seconds)
+        limits = (self.settings.memory_bytes, self.settings.job_seconds, self.disk.beyond(user))
+        job.worker = Worker(job.task, job.folder, *limits)
         tell(user, job)
 
         def heard(said: dict[str, Any]) -> None:

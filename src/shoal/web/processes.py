@@ -7,6 +7,7 @@ its input ends, and so when the server is killed.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import os
 import signal
@@ -17,10 +18,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from shoal.web.faults import Fault
+from shoal.web.faults import Fault, in_words
 
-# Seconds between two looks at the memory of a worker.
-LOOK = 0.2
+# Seconds between two looks at the memory of a worker, and how many of them pass between two at the disk.
+LOOK, SELDOM = 0.2, 5
 # Bytes of a line: results are files, lines are short.
 LINE = 32 * 2**20
 
@@ -28,7 +29,7 @@ Heard = Callable[[dict[str, Any]], None]
 
 
 class Killed(Fault):
-    """A worker was killed: it took too much memory or time."""
+    """A worker was killed: it took too much memory, time or space."""
 
 
 class Worker:
@@ -42,10 +43,19 @@ class Worker:
         Where it works.
     memory, seconds : float
         Its limits.
+    beyond : callable
+        Returns the error if files take more of the disk than they may.
     """
 
-    def __init__(self, task: dict[str, Any], folder: Path, memory: float, seconds: float) -> None:
-        self.task, self.folder, self.memory, self.seconds = task, folder, memory, seconds
+    def __init__(
+        self,
+        task: dict[str, Any],
+        folder: Path,
+        memory: float,
+        seconds: float,
+        beyond: Callable[[], Fault | None] = lambda: None,
+    ) -> None:
+        self.task, self.folder, self.memory, self.seconds, self.beyond = task, folder, memory, seconds, beyond
         self._process: asyncio.subprocess.Process | None = None
         self._killed: Killed | None = None
 
@@ -119,10 +129,14 @@ class Worker:
     async def _watch(self, process: asyncio.subprocess.Process) -> None:
         """Kill the process when it is beyond a limit."""
         end = time.monotonic() + self.seconds
-        while True:
+        for look in itertools.count(1):
             await asyncio.sleep(LOOK)
-            if resident(process.pid) > self.memory:
-                words = f"A job may take at most {_in_words(self.memory)} of memory. Got more; it was ended."
+            fault = await asyncio.to_thread(self.beyond) if look % SELDOM == 0 else None
+            if fault is not None:
+                words = str(fault).removesuffix(f" Hint: {fault.hint}").removesuffix(" Got more.")
+                self._killed = Killed(fault.status, f"{words} Got more; the job was ended.", fault.hint)
+            elif resident(process.pid) > self.memory:
+                words = f"A job may take at most {in_words(self.memory)} of memory. Got more; it was ended."
                 self._killed = Killed(422, words, "take fewer rows or columns, or raise --memory of shoal serve.")
             elif time.monotonic() > end:
                 words = f"A job may take at most {self.seconds:,.0f} seconds. Got more; it was ended."
@@ -147,7 +161,3 @@ def resident(pid: int) -> int:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, IndexError):
         return 0
-
-
-def _in_words(size: float) -> str:
-    return f"{size / 2**30:.1f} GB" if size >= 2**30 else f"{size / 2**20:.0f} MB"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import unquote
@@ -13,7 +15,7 @@ import shoal
 from shoal.errors import OptionError
 from shoal.plan import Plan
 from shoal.web import schemas, uploads
-from shoal.web.desk import Desk, new_name
+from shoal.web.desk import Desk
 from shoal.web.drafts import Draft, require_column
 from shoal.web.faults import Fault
 from shoal.web.folders import label_of
@@ -35,7 +37,7 @@ _WORDS = {
     422: "The library refuses it, or it has another form.",
     429: "There are too many.",
     500: "A worker ended without an answer.",
-    507: "The disk is full.",
+    507: "The disk is full, or its limit is reached.",
 }
 
 
@@ -59,6 +61,14 @@ def user_of(request: Request, desk: AtDesk) -> User:
 
 
 AsUser = Annotated[User, Depends(user_of)]
+
+
+async def listener_of(request: Request, desk: AtDesk) -> AsyncIterator[User]:
+    """Yield the user of a stream while it is open: a page that is left open comes back, which is a sign of nobody."""
+    user = desk.users.of_cookie(request.cookies.get(desk.settings.cookie), seen=False)
+    with user.events.listening():
+        yield user
+
 
 visits = APIRouter(prefix="/api/v1", tags=["visit"], responses=refusals(400, 401, 403, 413, 415, 422))
 tables = APIRouter(prefix="/api/v1/tables", tags=["tables"], responses=refusals(400, 401, 403, 404, 413, 415, 422))
@@ -97,7 +107,7 @@ async def visit(user: AsUser, desk: AtDesk) -> Any:
 async def leave(user: AsUser, desk: AtDesk, response: Response) -> None:
     """End the visit: everything of this user is wiped."""
     desk.leave(user, "The visit was ended: everything was wiped.")
-    response.delete_cookie(desk.settings.cookie, path="/")
+    response.delete_cookie(desk.settings.cookie, path="/", secure=desk.settings.behind_proxy)
 
 
 @visits.get("/state", response_model=schemas.StateOut)
@@ -119,10 +129,13 @@ async def catalogue(user: AsUser, desk: AtDesk) -> dict[str, Any]:
 @visits.get(
     "/events",
     response_class=StreamingResponse,
-    responses={200: {"content": {"text/event-stream": {}}, "description": "Events, until the visit ends."}},
+    responses={
+        200: {"content": {"text/event-stream": {}}, "description": "Events, until the visit ends."},
+        **refusals(429),
+    },
 )
 async def events(
-    user: AsUser,
+    user: Annotated[User, Depends(listener_of, scope="request")],
     after: Annotated[int | None, Query(ge=0)] = None,
     last_event_id: Annotated[str | None, Header(max_length=40)] = None,
 ) -> StreamingResponse:
@@ -156,7 +169,9 @@ async def upload(request: Request, user: AsUser, desk: AtDesk, name: OfName) -> 
     """Upload a file: the body is the file itself, the header X-Shoal-Name its name, percent-encoded."""
     table = desk.new_table(user, label_of(name), "upload", None, {})
     try:
-        table.bytes = await uploads.receive(request, Path(table.where), desk.settings.upload_bytes)
+        table.bytes = await uploads.receive(
+            request, Path(table.where), desk.settings.upload_bytes, desk.disk.beyond(user)
+        )
     except BaseException:
         desk.remove_table(user, table)
         raise
@@ -204,6 +219,7 @@ async def read_again(table: AnyTable, given: schemas.Reading, user: AsUser, desk
     if table.state == "reading":
         raise Fault(409, "A table must not be read twice at the same time. Got one that is being read.")
     changes = given.model_dump(exclude_unset=True)
+    desk.refuse_beyond(table, changes)
     table.reading = {name: value for name, value in {**table.reading, **changes}.items() if value is not None}
     desk.read(user, table)
     return table.summary()
@@ -214,7 +230,8 @@ async def change_columns(table: AnyTable, given: schemas.Changes, desk: AtDesk) 
     """Change roles and settings of columns, in one step of undo."""
     table.require_ready()
     changes = [change.model_dump(exclude_unset=True) for change in given.changes]
-    desk.change(table, table.draft.changed(changes, table.names))
+    draft = table.draft.changed(changes, table.names)
+    desk.change(table, draft.with_fields(given.fields, table.names) if given.fields else draft)
     return table.whole()
 
 
@@ -222,7 +239,7 @@ async def change_columns(table: AnyTable, given: schemas.Changes, desk: AtDesk) 
 async def change_plan(table: AnyTable, given: schemas.Fields, desk: AtDesk) -> Any:
     """Change fields of the plan, in one step of undo."""
     table.require_ready()
-    desk.change(table, table.draft.with_fields(given.fields, table.names))
+    desk.change(table, table.draft.with_fields(desk.located(table, given.fields), table.names))
     return table.whole()
 
 
@@ -247,6 +264,44 @@ async def redo(table: AnyTable) -> Any:
     """Redo what was undone last."""
     table.require_ready()
     table.move(1)
+    return table.whole()
+
+
+@tables.get("/{id}/domain", responses=refusals(409, 500))
+async def domain(table: AnyTable, desk: AtDesk) -> dict[str, Any]:
+    """Return a domain to be filled in, for a private release: names and types of columns, and no value of them."""
+    table.require_ready()
+    return await desk.template(table)
+
+
+@tables.post("/{id}/domain", response_model=schemas.TableWhole, responses=refusals(409, 500))
+async def take_domain(table: AnyTable, given: schemas.Written, desk: AtDesk) -> Any:
+    """Take a domain that is written as YAML or JSON, as files of the command line are, into the plan."""
+    table.require_ready()
+    read = await desk.read_domain(table, given.text)
+    desk.change(table, table.draft.with_fields({"domain": read["domain"]}, table.names))
+    return table.whole()
+
+
+@tables.post(
+    "/{id}/population/upload",
+    response_model=schemas.TableWhole,
+    responses=refusals(408, 409, 500, 507),
+    openapi_extra=RAW,
+)
+async def upload_population(request: Request, table: AnyTable, user: AsUser, desk: AtDesk, name: OfName) -> Any:
+    """Upload a table of the population, and take it into the plan; it counts once k_map or presence are demanded."""
+    table.require_ready()
+    label = desk.beside(table, label_of(name))
+    path = desk.new_file(table, label)
+    try:
+        await uploads.receive(request, path, desk.settings.upload_bytes, desk.disk.beyond(user))
+        await desk.look_at(path)
+    except BaseException:
+        shutil.rmtree(path.parent, ignore_errors=True)
+        raise
+    table.files[label] = str(path)
+    desk.change(table, table.draft.with_fields({"population": label}, table.names))
     return table.whole()
 
 
@@ -278,6 +333,7 @@ async def tree(table: AnyTable, desk: AtDesk, position: Annotated[int, Query(ge=
 async def upload_hierarchy(
     request: Request,
     table: AnyTable,
+    user: AsUser,
     desk: AtDesk,
     name: OfName,
     column: Annotated[str, Header(alias="X-Shoal-Column", max_length=3_000)],
@@ -289,12 +345,13 @@ async def upload_hierarchy(
     suffix = Path(label).suffix.lower()
     if suffix not in (".csv", ".tsv", ".txt", ".json", ".yaml", ".yml"):
         raise OptionError("A hierarchy must be a file of CSV, JSON or YAML. Got another suffix.")
-    path = table.folder / f"{new_name()}{suffix}"
+    path = desk.new_file(table, f"hierarchy{suffix}")
     try:
-        await uploads.receive(request, path, min(HIERARCHY, desk.settings.upload_bytes))
+        most = min(HIERARCHY, desk.settings.upload_bytes)
+        await uploads.receive(request, path, most, desk.disk.beyond(user))
         loaded = await desk.load_tree(table, of_column, path)
     finally:
-        path.unlink(missing_ok=True)
+        shutil.rmtree(path.parent, ignore_errors=True)
     change = {"column": of_column, "hierarchy": loaded["hierarchy"], "type": None}
     desk.change(table, table.draft.changed([change], table.names))
     found: dict[str, Any] = loaded["tree"]

@@ -93,12 +93,14 @@ class Change(Given):
     format: Short | None = None
     missing_values: Markers | None = None
     models: Annotated[list[Short], Field(max_length=100)] | None = None
+    cell: int | Number | Short | None = None
 
 
 class Changes(Given):
-    """Changes of columns, which are one step of undo."""
+    """Changes of columns and perhaps of fields of the plan, which are one step of undo."""
 
     changes: Annotated[list[Change], Field(min_length=1, max_length=20_000)]
+    fields: dict[str, Any] = {}
 
 
 class Fields(Given):
@@ -111,6 +113,12 @@ class PlanGiven(Given):
     """A whole plan."""
 
     plan: dict[str, Any]
+
+
+class Written(Given):
+    """Something that is written down, as a file would have it."""
+
+    text: Annotated[Encodable, Field(min_length=1, max_length=4_000_000)]
 
 
 class Growing(Given):
@@ -148,13 +156,13 @@ class Assess(Given):
 
 
 class Compare(Given):
-    """Methods, forms and k to be compared."""
+    """Methods, forms and k to be compared; those of the plan, if none are given."""
 
     kind: Literal["compare"]
     table: Short
     plan: dict[str, Any] | None = None
     ks: Annotated[list[Annotated[int, Field(ge=2, le=10**9)]], Field(min_length=1, max_length=50)]
-    methods: Annotated[list[Short], Field(min_length=1, max_length=50)] = ["auto"]
+    methods: Annotated[list[Short], Field(min_length=1, max_length=50)] | None = None
     forms: Annotated[list[Literal[FORMS]], Field(min_length=1, max_length=5)] | None = None  # type: ignore[valid-type]
 
 
@@ -194,6 +202,7 @@ class Limits(BaseModel):
     """The limits of a server."""
 
     upload_bytes: int
+    disk_bytes: int
     job_seconds: float
     memory_bytes: int
     jobs_at_once: int
@@ -223,6 +232,7 @@ class TableSummary(BaseModel):
     format: str | None
     error: ErrorPart | None
     fraction: float
+    reading: dict[str, Any]
     parts: list[str] | None
     part_key: str | None
     part: str | None
@@ -234,6 +244,8 @@ class TableWhole(TableSummary):
     notes: list[str]
     columns_list: list[dict[str, Any]]
     plan: dict[str, Any] | None
+    fields: dict[str, Any]
+    files: list[str]
     changed: list[str]
     can_undo: bool
     can_redo: bool

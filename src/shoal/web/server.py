@@ -91,6 +91,8 @@ def _bound(settings: Settings) -> socket.socket:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         with suppress(OSError, OverflowError):
             listening.bind((settings.host, port))
+            # At once: links are told before the server answers, and two servers must not share a port.
+            listening.listen(REQUESTS)
             return listening
         listening.close()
     hint = "name another with --port." if settings.port else "name one with --port."

@@ -11,10 +11,14 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
 MARKS = 5000
 # Bytes of a request that is not an upload.
 BODY = 16 * 2**20
+# Seconds that a client may be silent, and bytes a second that a body has on average once it has lasted for longer.
+SILENCE, SLOWEST = 60.0, 4096
 # Bytes that a compressed upload may have when it is unpacked, times its limit.
 UNPACKED = 4
 # Tables, and jobs that are not finished, of a user.
 MOST_TABLES, MOST_WAITING, MOST_JOBS = 50, 200, 1000
+# Streams of events of a user: one for every window of the page, and each holds a connection for as long as it is open.
+MOST_STREAMS = 8
 
 
 def available_memory() -> int:
@@ -51,6 +55,10 @@ class Settings:
         Where the private folder is made; by default one of this user's among the temporary files.
     upload_bytes, memory_bytes : int
         Largest upload, and largest memory of a worker.
+    disk_bytes : int
+        Largest space on the disk that tables and results of one user may take.
+    disk_total_bytes : int or None
+        The same of all users together; None: nine tenths of what is free when the server starts.
     job_seconds, idle_seconds : float
         Longest job, and how long a user may do nothing before everything of hers is wiped.
     at_once : int
@@ -65,6 +73,8 @@ class Settings:
     paths: bool = True
     folder: str | None = None
     upload_bytes: int = 2 * 2**30
+    disk_bytes: int = 16 * 2**30
+    disk_total_bytes: int | None = None
     memory_bytes: int = field(default_factory=lambda: available_memory() * 3 // 4)
     job_seconds: float = 3600.0
     idle_seconds: float = 8 * 3600.0
@@ -90,8 +100,11 @@ class Settings:
 
     @property
     def cookie(self) -> str:
-        """Return the name of the cookie: cookies of one host are shared by all of its ports."""
-        return f"shoal-{self.port}"
+        """Return the name of the cookie: cookies of one host are shared by all of its ports.
+
+        With its prefix, a browser takes it over TLS from this very host only, and not from another one of its domain.
+        """
+        return f"__Host-shoal-{self.port}" if self.behind_proxy else f"shoal-{self.port}"
 
     @property
     def address(self) -> str:
@@ -104,6 +117,7 @@ class Settings:
         """Return the limits as the page shows them."""
         return {
             "upload_bytes": self.upload_bytes,
+            "disk_bytes": self.disk_bytes,
             "job_seconds": self.job_seconds,
             "memory_bytes": self.memory_bytes,
             "jobs_at_once": self.at_once,

@@ -26,6 +26,10 @@ def side_by_side(runs: Sequence[tuple[Job, Plain, Plain | None]]) -> Plain:
 
 
 def _one(job: Job, result: Plain, assessed: Plain | None) -> Plain:
+    if result.get("private"):  # no groups, and nothing of the original to compare with
+        none = dict.fromkeys(("k", "risk", "loss", "gap", "groups", "figures"))
+        rows, told = result["rows"]["published"], {"epsilon": job.plan["epsilon"], "certainty": result["certainty"]}
+        return {"id": job.id, "name": job.name, **none, "rows": rows, "by_attribute": {}, **told, "plan": job.plan}
     return {
         "id": job.id,
         "name": job.name,

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from shoal.errors import ShoalError
+from shoal.io.formats import locate
 from shoal.web.drafts import SETTINGS, Draft
 from shoal.web.faults import Fault, told
 from shoal.web.processes import Refused
@@ -35,6 +37,10 @@ class Table:
     state : "reading", "choose", "ready" or "failed"
     found : plain values
         What reading it found, as `tasks.inspection` returns it.
+    offered : names
+        The tables or sheets that it has been found to have.
+    files : {name: path}
+        Files that were uploaded for its plan, under the names that plans have for them.
     """
 
     def __init__(self, id: str, name: str, kind: Kind, where: str, folder: Path, reading: Mapping[str, Any]) -> None:
@@ -45,6 +51,8 @@ class Table:
         self.error: dict[str, Any] | None = None
         self.bytes: int | None = None
         self.found: dict[str, Any] = {}
+        self.offered: list[str] = []
+        self.files: dict[str, str] = {}
         self._drafts: list[Draft] = [Draft()]
         self._at = 0
 
@@ -57,6 +65,7 @@ class Table:
     def ready(self, found: dict[str, Any]) -> None:
         """Note what was found; the draft begins anew, with the roles that were inferred."""
         self.found, self.fraction = found, 1.0
+        self.offered = found.get("parts") or self.offered
         if found.get("parts") and "columns" not in found:
             self.state = "choose"
             return
@@ -112,13 +121,21 @@ class Table:
             "columns": len(found["columns"]) if "columns" in found else None,
             "bytes": self.bytes,
             "kind": self.kind,
-            "format": found.get("format"),
+            "format": found.get("format") or self._format(),
             "error": self.error,
             "fraction": self.fraction,
+            "reading": self.reading,
             "parts": found.get("parts"),
             "part_key": found.get("part_key"),
             "part": self.reading.get(found.get("part_key") or "", None),
         }
+
+    def _format(self) -> str | None:
+        """Return the format that its name stands for, of a table that is not read yet or cannot be."""
+        try:
+            return locate(self.where, self.reading.get("format"), "source").format.name
+        except ShoalError:
+            return None
 
     def whole(self) -> dict[str, Any]:
         """Return the table with its columns and its plan."""
@@ -133,14 +150,16 @@ class Table:
         return {
             **self.summary(),
             "notes": self.found.get("notes", []),
-            "columns_list": [self._column(one, plan, one["name"] in changed) for one in self.found.get("columns", [])],
+            "columns_list": [self._column(one, plan) for one in self.found.get("columns", [])],
             "plan": plan.job() if plan is not None else None,
+            "fields": dict(self.draft.fields),
+            "files": list(self.files),
             "changed": changed,
             "can_undo": self._at > 0,
             "can_redo": self._at < len(self._drafts) - 1,
         }
 
-    def _column(self, found: Mapping[str, Any], plan: Plan | None, changed: bool) -> dict[str, Any]:
+    def _column(self, found: Mapping[str, Any], plan: Plan | None) -> dict[str, Any]:
         """Return a column as it was found, with what the draft says about it."""
         name = found["name"]
         settings = dict.fromkeys(SETTINGS) | {"missing_values": [], "models": []}
@@ -154,7 +173,7 @@ class Table:
         return {
             **found,
             "role": role or rest,
-            "role_inferred": role is None or (role == found["role"] and not changed),
+            "role_inferred": role is None or role == found["role"],
             "type": declared or found["type"],
             "type_inferred": declared is None,
             "type_why": "set by you" if declared else found["type_why"],

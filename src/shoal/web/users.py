@@ -101,12 +101,13 @@ class Users:
         self._users[_digest(cookie)] = user
         return user, cookie
 
-    def of_cookie(self, cookie: str | None) -> User:
-        """Return the user of a cookie."""
+    def of_cookie(self, cookie: str | None, *, seen: bool = True) -> User:
+        """Return the user of a cookie, who is `seen` by it."""
         user = self._users.get(_digest(cookie)) if cookie else None
         if user is None:
             raise Fault(401, "A visit must begin with the link that shoal serve printed. Got none.", "open that link.")
-        user.seen = self.clock()
+        if seen:
+            user.seen = self.clock()
         return user
 
     def remove(self, user: User, why: str) -> None:

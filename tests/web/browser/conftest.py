@@ -10,7 +10,7 @@ from served import serving
 from clocks import PATIENCE
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-USERS = 24
+USERS = 40
 FLAGS = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"]
 
 

@@ -35,6 +35,13 @@ def set_method(page, method):
     page.get_by_label("Method").select_option(method)
 
 
+def open_folds(page):
+    """Open everything that is folded away."""
+    folded = page.locator("details.more:not([open]) > summary")
+    for _ in range(folded.count()):
+        folded.first.click()
+
+
 def run(page):
     page.get_by_label("Next step").get_by_role("button", name="Run").click()
     page.get_by_role("progressbar", name="Progress of the run").or_(
@@ -47,10 +54,15 @@ def result(page):
     page.get_by_role("heading", name="Make it again").wait_for()
 
 
+def expect(locator):
+    """Return what waits until a part of the page is as expected; not every machine has it."""
+    from playwright.sync_api import expect as waiting
+
+    return waiting(locator)
+
+
 def k_is(page, wanted):
     """Wait until the page shows this k."""
-    from playwright.sync_api import expect
-
     expect(page.get_by_role("spinbutton", name="k", exact=True)).to_have_value(str(wanted), timeout=1000 * PATIENCE)
 
 
@@ -61,3 +73,21 @@ def screen_is(page, name):
 def settled(page):
     """Wait until the last change has come back from the server, which the page says in a note."""
     page.get_by_label("Last change").wait_for()
+
+
+def write(page, label, text):
+    """Write into a field, and leave it."""
+    page.get_by_label(label, exact=True).fill(text)
+    page.get_by_label(label, exact=True).blur()
+
+
+def declare(page, **columns):
+    """Fill in the domain of a private release: for every column its fields; others are not released."""
+    for name in page.locator(".model h3").all_inner_texts():
+        if name not in columns:
+            page.get_by_role("button", name=f"Do not release {name}").click()
+            page.get_by_text(f"{name} is not released.").first.wait_for()
+    for name, fields in columns.items():
+        for label, text in fields.items():
+            write(page, f"{label} of {name}", text)
+            settled(page)

@@ -7,7 +7,20 @@ import sqlite3
 from contextlib import closing
 
 import pytest
-from steps import k_is, open_demo, result, role_of, run, screen_is, set_method, set_role, settled, to_protection, upload
+from steps import (
+    expect,
+    k_is,
+    open_demo,
+    result,
+    role_of,
+    run,
+    screen_is,
+    set_method,
+    set_role,
+    settled,
+    to_protection,
+    upload,
+)
 
 HOSTILE = '<img src=x onerror="alert(1)">'
 
@@ -54,6 +67,8 @@ def test_a_broken_file_is_refused_in_words_and_can_be_closed(visit, tmp_path):
     upload(page, broken)
     page.get_by_role("heading", name="broken.csv could not be read").wait_for()
     assert "must" in page.get_by_role("alert").first.inner_text()
+    assert page.get_by_label("Delimiter").count() == 1
+    assert page.get_by_label("Sheet").count() == 0  # a text has none
     page.get_by_role("button", name="Close broken.csv").click()
     page.get_by_role("heading", name="Tables of this sitting").wait_for(state="hidden")
 
@@ -124,6 +139,26 @@ def test_a_hierarchy_is_shown_as_a_tree_before_it_is_used(visit, tmp_path):
     tree.locator("summary", has_text="1****").wait_for()
 
 
+def test_a_table_is_dropped_and_a_hierarchy_loaded_from_a_file(visit, tmp_path):
+    tree = tmp_path / "towns.csv"
+    tree.write_text("Hamburg,North,*\nBremen,North,*\nMunich,South,*\n", encoding="utf-8")
+    words = "town,age\n" + "".join(f"{('Hamburg', 'Bremen', 'Munich')[i % 3]},{20 + i % 30}\n" for i in range(60))
+    page = visit()
+    dropped = page.evaluate_handle(
+        "(text) => { const all = new DataTransfer(); all.items.add(new File([text], 'our towns.csv')); return all; }",
+        words,
+    )
+    page.get_by_role("region", name="Open a file").dispatch_event("drop", {"dataTransfer": dropped})
+    page.get_by_role("heading", name="What the columns of our towns.csv are").wait_for()
+    page.get_by_role("button", name="Details of town").click()
+    page.get_by_label("Hierarchy", exact=True).select_option("file")
+    page.get_by_label("File of the hierarchy").set_input_files(tree)
+    page.get_by_role("group", name="Hierarchy of town").locator("summary", has_text="North").wait_for()
+    page.get_by_role("heading", name="town hierarchical").wait_for()
+    page.get_by_role("button", name="Undo", exact=True).first.click()
+    page.get_by_role("heading", name="town nominal").wait_for()
+
+
 def test_a_model_can_be_added_changed_and_taken_away(visit):
     page = visit()
     open_demo(page)
@@ -135,8 +170,28 @@ def test_a_model_can_be_added_changed_and_taken_away(visit):
     page.get_by_text("diagnosis: distinct-diversity l=4.").first.wait_for()
     page.reload()
     assert parameter.input_value() == "4"
+    page.get_by_label("Add a model for diagnosis").select_option("t-closeness")
+    page.get_by_label("ground of t-closeness for diagnosis").select_option("equal")
+    page.get_by_text("diagnosis: t-closeness t=0.2 ground=equal.").first.wait_for()
     page.get_by_role("button", name="Take away distinct-diversity from diagnosis").click()
     parameter.wait_for(state="detached")
+
+
+def test_a_limit_of_time_stays_with_methods_that_search(visit):
+    """The library would refuse it with another method, once the run has begun."""
+    page = visit()
+    open_demo(page)
+    to_protection(page)
+    seconds = page.get_by_label("Seconds for the search")
+    seconds.fill("30")
+    seconds.press("Enter")
+    page.get_by_text("Time limit: 30.").first.wait_for()
+    set_method(page, "mdav")
+    page.get_by_text("Method mdav.").first.wait_for()
+    expect(seconds).to_be_disabled()
+    expect(seconds).to_have_value("")
+    page.get_by_role("button", name="Undo", exact=True).first.click()
+    expect(seconds).to_have_value("30")
 
 
 def test_a_run_survives_a_reload_and_can_be_cancelled(visit):

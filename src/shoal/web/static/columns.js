@@ -3,9 +3,10 @@
 import { html, useEffect, useState } from "./vendor/htm-preact.js";
 import { HierarchyPart } from "./hierarchy.js";
 import { LevelsPart } from "./levels.js";
-import { Dialog, ErrorNotice, Field, NumberField, Select, Title, announce } from "./parts.js";
+import { Dialog, ErrorNotice, Field, Select, Title, announce } from "./parts.js";
 import { Frequencies, Spark } from "./pictures.js";
 import { ReadingForm } from "./reading.js";
+import { SettingsPart } from "./settings.js";
 import { changeColumns, go, store, useStore } from "./store.js";
 import { list, number, plural, tick, whole } from "./words.js";
 
@@ -24,7 +25,7 @@ function words(column) {
   const different = `${column.different_capped ? "more than " : ""}${plural(column.different, "value")}${missing}`;
   if (picture.shape === "bars") {
     const kind = picture.dates ? "date" : column.type;
-    const [low, high] = [picture.edges[0], picture.edges.at(-1)];
+    const [low, high] = picture.ends;
     return [different, `${tick(low, kind, high - low)} to ${tick(high, kind, high - low)}`];
   }
   return [different, picture.shape === "none" ? picture.why : picture.labels.slice(0, 3).join(", ") + (column.different > 3 ? ", .." : "")];
@@ -44,20 +45,14 @@ const tell = (column, key, value, said) => changeColumns([{ column: column.name,
 function TypePart({ column }) {
   const types = store.catalogue.types.filter((type) => type.name !== "place");
   const type = types.find((one) => one.name === column.type);
-  const options = [["", column.settings.type ? "as inferred" : `${column.type} (inferred)`], ...types.map((one) => [one.name, one.name])];
-  return html`<div><${Field} label="Type" note=${[column.type_inferred ? column.type_why : "", type?.words].filter(Boolean).join(". ")}>
+  const options = [["", column.settings.type ? "as inferred" : `${column.type} (${column.type_inferred ? "inferred" : column.settings.hierarchy ? "by its hierarchy" : "by its levels"})`], ...types.map((one) => [one.name, one.name])];
+  const usual = (column.type_inferred && column.publishes) || type?.default;
+  const why = column.type_inferred && column.type_why ? `Inferred: ${column.type_why}` : "";
+  return html`<div data-field="types"><${Field} label="Type" note=${[why, type?.words].filter(Boolean).join(". ")}>
     <${Select} value=${column.settings.type || ""} options=${options} onChange=${(value) => tell(column, "type", value || null, `type ${value || "as inferred"}`)} /><//></div>
-    ${type?.representatives.length > 0 && html`<div><${Field} label="A group publishes" note="One value for all members of a group">
-      <${Select} value=${column.settings.representative || ""} options=${[["", `${type.default} (default)`], ...type.representatives.map((name) => [name, name])]}
+    ${type?.representatives.length > 0 && html`<div data-field="representatives"><${Field} label="A group publishes" note="One value for all members of a group">
+      <${Select} value=${column.settings.representative || ""} options=${[["", `${usual} (default)`], ...type.representatives.map((name) => [name, name])]}
         onChange=${(value) => tell(column, "representative", value || null, `groups publish ${value || "the default"}`)} /><//></div>`}`;
-}
-
-function NumbersPart({ column }) {
-  const numeric = ["continuous", "integer"].includes(column.type);
-  const field = (key, label, note, extra = {}) => html`<${Field} label=${label} note=${note}>
-    <${NumberField} value=${column.settings[key]} empty step="any" ...${extra} onChange=${(value) => tell(column, key, value, `${label.toLowerCase()} ${value ?? "none"}`)} /><//>`;
-  return html`${field("importance", "Importance", "2 counts its distances twice: less is lost here, more elsewhere", { min: 0 })}
-    ${numeric && html`${field("top", "Top coding", "Higher values are published as this one")}${field("bottom", "Bottom coding", "Lower values are published as this one")}${field("rounding", "Round to multiples of", "Before anything else", { min: 0 })}`}`;
 }
 
 function Details({ column }) {
@@ -66,7 +61,7 @@ function Details({ column }) {
   const roles = ["weight", "unit", "stratum", "quasi-identifier+sensitive"].filter((role) => role !== column.role);
   return html`<div class="details" id="details-${column.position}">
     ${grouped || column.role === "sensitive" ? html`<${TypePart} column=${column} />` : null}
-    ${grouped && html`<${NumbersPart} column=${column} />`}
+    <${SettingsPart} column=${column} />
     <div><span class="label">Other roles</span><div class="row">${roles.map((role) => html`<button key=${role} type="button" class="btn small" onClick=${() => setRole(column, role)}>${SHORT[role]}</button>`)}</div></div>
     ${picture.shape === "names" && html`<div><span class="label">Values</span><${Frequencies} name=${column.name} labels=${picture.labels} after=${picture.counts} pooled=${[0, picture.others]} missing=${[0, column.missing]} numbers /></div>`}
     ${column.type === "ordinal" && html`<${LevelsPart} column=${column} />`}

@@ -78,7 +78,7 @@ export function HierarchyPart({ column }) {
     setTree(await api.upload(`tables/${table}/hierarchy/upload`, file, { "X-Shoal-Column": encodeURIComponent(column.name), "X-Shoal-Name": encodeURIComponent(file.name) }));
     set({ table: await api.get(`tables/${table}`) });
   });
-  return html`<div class="whole"><div class="row">
+  return html`<div class="whole" data-field="hierarchies"><div class="row">
       <div class="grow"><${Field} label="Hierarchy" note="How values generalise, such as 47677 to 476**"><${Select} value=${how} options=${HOW} onChange=${pick} /><//></div>
       ${how === "prefixes" && html`<div class="grow"><${Field} label="Characters kept, level by level" note="Such as 3, 1. Empty: every length"><input value=${text} onInput=${(event) => setText(event.target.value)} /><//></div>`}
       ${how === "widths" && html`<div class="grow"><${Field} label="Widths, each a multiple of the one before" note="Such as 5, 10, 20"><input value=${text} onInput=${(event) => setText(event.target.value)} /><//></div>`}

@@ -37,7 +37,7 @@ export function LevelsPart({ column }) {
     setDragged(null);
     setOver(null);
   };
-  return html`<div class="whole"><span class="label" id="levels-${column.position}">Levels, lowest first</span><p class="note">Drag them into their order, or move them with the arrows.</p>
+  return html`<div class="whole" data-field="levels"><span class="label" id="levels-${column.position}">Levels, lowest first</span><p class="note">Drag them into their order, or move them with the arrows.</p>
     <ol class="levels" ref=${list} aria-labelledby="levels-${column.position}">
       ${order.map((level, i) => html`<li key=${level} class=${over === i ? "over" : ""} draggable="true" onDragStart=${(event) => (event.dataTransfer.setData("text/plain", String(i)), setDragged(i))}
           onDragOver=${(event) => (event.preventDefault(), over !== i && setOver(i))} onDragEnd=${() => (setDragged(null), setOver(null))} onDrop=${(event) => drop(event, i)}>

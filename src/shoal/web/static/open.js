@@ -20,7 +20,7 @@ function useUpload() {
     if (!file) return;
     const { upload_bytes: most } = store.session.limits;
     if (file.size > most) {
-      set({ error: { message: `The file must have at most ${bytes(most)}. Got ${bytes(file.size)}.`, hint: "Open it by its path, or start the server with a higher limit." } });
+      set({ error: { message: `The file must have at most ${bytes(most)}. Got ${bytes(file.size)}.`, hint: store.session.paths ? "Open it by its path, below." : "Leave out columns that are not needed, or ask whoever runs the server for a higher limit." } });
       return;
     }
     setSending({ name: file.name, share: 0 });

@@ -25,6 +25,9 @@ export function Notice({ kind = "", title, children, alert = false }) {
   return html`<div class="notice ${kind}" role=${alert ? "alert" : "note"}>${title && html`<strong>${title}</strong> `}${children}</div>`;
 }
 
+/** Hints of the library begin in the middle of a line. */
+const sentence = (words) => words && words[0].toUpperCase() + words.slice(1);
+
 /** An error of the library: what must hold, what was given, what to do. */
 export function ErrorNotice({ error }) {
   const at = useRef(null);
@@ -34,8 +37,8 @@ export function ErrorNotice({ error }) {
   }, [error]);
   if (!error) return null;
   const problems = error.problems?.length > 1 ? error.problems : [];
-  return html`<div class="notice bad" role="alert" ref=${at}><p><strong>${error.message}</strong></p>${!problems.length && error.hint && html`<p>${error.hint}</p>`}
-    ${problems.length > 0 && html`<ul>${problems.map((one, i) => html`<li key=${i}>${one.message}${one.hint ? ` ${one.hint}` : ""}</li>`)}</ul>`}</div>`;
+  return html`<div class="notice bad" role="alert" ref=${at}><p><strong>${error.message}</strong></p>${!problems.length && error.hint && html`<p>${sentence(error.hint)}</p>`}
+    ${problems.length > 0 && html`<ul>${problems.map((one, i) => html`<li key=${i}>${one.message}${one.hint ? ` ${sentence(one.hint)}` : ""}</li>`)}</ul>`}</div>`;
 }
 
 /** The heading of a screen. It takes the focus when the screen opens, so that a screen reader begins there. */
@@ -112,6 +115,31 @@ export function NumberField({ value, onChange, min, max, step = 1, empty = false
   };
   return html`<input ...${rest} type="number" value=${text} min=${min} max=${max} step=${step}
     onInput=${(event) => setText(event.target.value)} onBlur=${take} onKeyDown=${(event) => event.key === "Enter" && take()} />`;
+}
+
+/** A text that is taken over when it is complete; `read` makes a value of it, `show` its text again. */
+export function TextField({ value, onChange, read = (text) => text || null, show = (one) => String(one ?? ""), lines = false, ...rest }) {
+  const [text, setText] = useState(show(value));
+  useLayoutEffect(() => setText(show(value)), [JSON.stringify(value)]);
+  const take = () => {
+    const wanted = read(text.trim());
+    if (JSON.stringify(wanted) !== JSON.stringify(value ?? null)) onChange(wanted);
+    else setText(show(value));
+  };
+  const events = { value: text, onInput: (event) => setText(event.target.value), onBlur: take };
+  if (lines) return html`<textarea ...${rest} ...${events} spellcheck="false"></textarea>`;
+  return html`<input ...${rest} ...${events} autocomplete="off" spellcheck="false" onKeyDown=${(event) => event.key === "Enter" && take()} />`;
+}
+
+/** What a choice means, and what it costs. */
+export function Cost({ words, cost }) {
+  return html`${words && html`<p class="note">${words}</p>`}${cost && html`<dl class="cost"><dt>Costs</dt><dd>${cost}</dd></dl>`}`;
+}
+
+/** What is seldom needed, folded away; it opens by itself if something in it is set. */
+export function Fold({ title, note, open = false, children }) {
+  const [shown] = useState(open);
+  return html`<details class="more" open=${shown}><summary>${title}${note && html` <span class="note">${note}</span>`}</summary>${children}</details>`;
 }
 
 /** A dialog of the browser: it keeps the focus inside, closes on Escape and gives the focus back. */

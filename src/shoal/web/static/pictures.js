@@ -64,7 +64,7 @@ export function ticksTo(most) {
 export function RiskMap({ points, axis, chosen, onPick }) {
   const narrow = matchMedia("(max-width: 640px)").matches;
   const [width, height] = narrow ? [330, 290] : [860, 360];
-  const [left, right, base, top] = [46, 40, height - 46, 26];
+  const [left, right, base, top] = [46, 40, height - 46, 40];
   const [across, upward] = [ticksTo(Math.max(0.01, ...points.map((p) => p.loss))), ticksTo(Math.max(0.02, ...points.map((p) => p.risk)))];
   const x = (loss) => left + ((width - left - right) * loss) / across.at(-1);
   const y = (risk) => base - ((base - top) * risk) / upward.at(-1);

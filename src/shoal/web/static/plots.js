@@ -4,13 +4,15 @@ import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { number, percent, plural, seconds, whole } from "./words.js";
 
 let loading = null;
+// Milliseconds until it is asked for again, if it did not come.
+const AGAIN = 2000;
 
 function needed() {
   loading ||= new Promise((resolve, reject) => {
     const style = document.createElement("link");
     Object.assign(style, { rel: "stylesheet", href: new URL("vendor/uplot.css", import.meta.url).href });
     const script = document.createElement("script");
-    Object.assign(script, { src: new URL("vendor/uplot.js", import.meta.url).href, onload: () => resolve(window.uPlot), onerror: reject });
+    Object.assign(script, { src: new URL("vendor/uplot.js", import.meta.url).href, onload: () => resolve(window.uPlot), onerror: () => (script.remove(), (loading = null), reject(new Error("uplot.js"))) });
     document.head.append(style, script);
   });
   return loading;
@@ -27,15 +29,20 @@ const axis = (values, extra = {}) => ({
 function usePlot(options, data, deps) {
   const at = useRef(null);
   const plot = useRef(null);
+  // What is drawn once the library has come, or in other colours, is the newest data, and not that of the first moment.
+  const newest = useRef(data);
+  newest.current = data;
   useEffect(() => {
     let gone = false;
     const dark = matchMedia("(prefers-color-scheme: dark)");
     const wide = () => Math.max(240, at.current?.clientWidth || 240);
     const draw = async () => {
-      const uPlot = await needed();
-      if (gone || !at.current) return;
+      const uPlot = await needed().catch(() => null);
+      if (gone || !at.current) return undefined;
+      if (!uPlot) return setTimeout(draw, AGAIN);
       plot.current?.destroy();
-      plot.current = new uPlot({ width: wide(), ...options(wide()) }, data, at.current);
+      plot.current = new uPlot({ width: wide(), ...options(wide()) }, newest.current, at.current);
+      return undefined;
     };
     const size = new ResizeObserver(() => plot.current && plot.current.width !== wide() && plot.current.setSize({ width: wide(), height: plot.current.height }));
     draw();

@@ -2,23 +2,20 @@
 
 import { html, useEffect, useState } from "./vendor/htm-preact.js";
 import { setRole, summary } from "./columns.js";
+import { BlocksPart, GenericField, MissingValuesPart, OptionsPart, PlacesPart, fieldOf } from "./fields.js";
 import { MapPanel } from "./map.js";
-import { ErrorNotice, Field, NumberField, Notice, Select, Title } from "./parts.js";
+import { Cost, ErrorNotice, Field, Fold, NumberField, Notice, Select, Title } from "./parts.js";
+import { PopulationPart } from "./population.js";
+import { PrivateOffer, PrivatePart } from "./private.js";
 import { changeColumns, changeFields, go, jobsOf, needResult, start, store, useStore, working } from "./store.js";
 import { list, percent, plural, whole } from "./words.js";
-
-const fieldOf = (name) => store.catalogue.fields.find((field) => field.name === name) || { words: "", cost: "" };
-
-export function Cost({ words, cost }) {
-  return html`${words && html`<p class="note">${words}</p>`}${cost && html`<dl class="cost"><dt>Costs</dt><dd>${cost}</dd></dl>`}`;
-}
 
 function KPart({ table }) {
   const k = table.plan.k;
   const field = fieldOf("k");
   const put = (value) => value !== k && value >= 2 && changeFields({ k: value }, `k = ${value}.`);
   const dots = Math.min(k, 60);
-  return html`<section class="panel" aria-labelledby="k-title"><h2 id="k-title">Everybody hides among at least k records</h2><${Cost} words=${field.words} cost=${field.cost} />
+  return html`<section class="panel" aria-labelledby="k-title" data-field="k"><h2 id="k-title">Everybody hides among at least k records</h2><${Cost} words=${field.words} cost=${field.cost} />
     <div class="k"><div class="stepper"><button type="button" class="btn" aria-label="Smaller k" disabled=${k <= 2} onClick=${() => put(k - 1)}>−</button>
       <${NumberField} aria-label="k" value=${k} min=${2} max=${table.rows} onChange=${(value) => put(Math.round(value))} />
       <button type="button" class="btn" aria-label="Larger k" onClick=${() => put(k + 1)}>+</button></div>
@@ -41,8 +38,9 @@ function Model({ column, text, at, models }) {
   const replace = (other) => changeColumns([{ column: column.name, models: models.map((one, i) => (i === at ? other : one)).filter(Boolean) }], `${column.name}: ${other || `without ${name}`}.`);
   return html`<div class="model"><div class="row"><div class="grow"><span class="label">${name}</span></div>
     ${(model?.parameters || []).map((parameter) => html`<div key=${parameter.name}><${Field} label=${parameter.name}>
-      <${NumberField} class="short" aria-label="${parameter.name} of ${name} for ${column.name}" value=${given[parameter.name] === undefined ? parameter.default : Number(given[parameter.name])}
-        step=${parameter.type === "int" ? 1 : "any"} onChange=${(value) => replace(written(name, { ...given, [parameter.name]: value }))} /><//></div>`)}
+      ${parameter.choices.length ? html`<${Select} aria-label="${parameter.name} of ${name} for ${column.name}" value=${given[parameter.name] ?? parameter.default} options=${parameter.choices}
+        onChange=${(value) => replace(written(name, { ...given, [parameter.name]: value }))} />` : html`<${NumberField} class="short" aria-label="${parameter.name} of ${name} for ${column.name}" value=${given[parameter.name] === undefined ? parameter.default : Number(given[parameter.name])}
+        step=${parameter.type === "int" ? 1 : "any"} onChange=${(value) => replace(written(name, { ...given, [parameter.name]: value }))} />`}<//></div>`)}
     <button type="button" class="btn small quiet" aria-label="Take away ${name} from ${column.name}" onClick=${() => replace(null)}>Take away</button></div>
     ${model && html`<${Cost} words=${model.example === text ? model.words : `With ${model.example}: ${model.words}`} cost=${model.cost} />`}</div>`;
 }
@@ -65,7 +63,7 @@ function SensitiveColumn({ column }) {
 
 function SensitivePart({ table }) {
   const columns = table.columns_list.filter((column) => column.role === "sensitive");
-  return html`<section class="panel" aria-labelledby="secrets"><h2 id="secrets">Sensitive columns</h2>
+  return html`<section class="panel" aria-labelledby="secrets" data-field="models"><h2 id="secrets">Sensitive columns</h2>
     <p class="note">k hides which record is a person’s. A model also limits what a group tells about its members. It costs information, the more so the stricter it is and the fewer values a column has.</p>
     ${columns.slice(0, 40).map((column) => html`<${SensitiveColumn} key=${column.position} column=${column} />`)}
     ${columns.length > 40 && html`<p class="note">The first 40 of ${whole(columns.length)} are shown.</p>`}
@@ -94,39 +92,40 @@ function StrataPart({ table }) {
     <${Cost} words=${field.words} cost=${field.cost} /></div>`;
 }
 
-function GenericField({ field, plan }) {
-  const value = plan[field.name];
-  const put = (next) => changeFields({ [field.name]: next }, `${field.name}: ${next ?? "default"}.`);
-  const shown = field.default === null || field.default === undefined ? "default" : `default: ${field.default}`;
-  let control;
-  if (field.type === "boolean") {
-    control = html`<${Select} value=${value === undefined || value === null ? "" : String(value)} options=${[["", shown], ["true", "yes"], ["false", "no"]]} onChange=${(text) => put(text === "" ? null : text === "true")} />`;
-  } else if (field.type === "choice") {
-    control = html`<${Select} value=${value ?? ""} options=${[["", shown], ...field.choices.map((one) => [one, one])]} onChange=${(text) => put(text || null)} />`;
-  } else {
-    control = html`<${NumberField} value=${value ?? null} empty step=${field.type === "integer" ? 1 : "any"} placeholder=${shown} onChange=${put} />`;
-  }
-  return html`<div><${Field} label=${field.name.replaceAll("_", " ")}>${control}<//><${Cost} words=${field.words} cost=${field.cost} /></div>`;
+// Fields that have a control of their own, or none on this screen.
+const SHOWN = ["k", "release", "method", "time_limit", "suppress", "rest", "k_map", "epsilon", "delta"];
+
+/** Everything else that a plan can say, under the headings of the command line. */
+function Advanced({ table, method }) {
+  const simple = store.catalogue.fields.filter((field) => field.place === "plan" && ["integer", "number", "boolean", "choice"].includes(field.type) && !SHOWN.includes(field.name));
+  const panels = [...new Set(simple.map((field) => field.panel))];
+  const special = {
+    Grouping: html`<${BlocksPart} table=${table} /><${OptionsPart} owner=${method} plan=${table.plan} />`,
+    "Types and values": html`<${MissingValuesPart} table=${table} />`,
+  };
+  return html`<${Fold} title="All other settings">
+    ${panels.map((panel) => html`<h3 key=${panel} class="gap">${panel}</h3><div class="details">${simple.filter((field) => field.panel === panel).map((field) => html`<${GenericField} key=${field.name} field=${field} plan=${table.plan} />`)}${special[panel]}</div>`)}
+    <div class="details"><${PlacesPart} table=${table} /></div><//>`;
 }
 
-const SHOWN = ["k", "release", "method", "time_limit", "suppress", "n_jobs", "rest", "k_map"];
-
 function HowPart({ table }) {
-  const { forms, methods, fields } = store.catalogue;
+  const { forms, methods } = store.catalogue;
   const plan = table.plan;
   const method = methods.find((one) => one.name === (plan.method || "auto"));
-  const others = fields.filter((field) => ["integer", "number", "boolean", "choice"].includes(field.type) && !SHOWN.includes(field.name));
+  const searching = (one) => one.timed || plan.refine || plan.bound;
+  // A limit of time goes with what searches: it does not follow to a method that never does.
+  const take = (name) => changeFields({ method: name === "auto" ? null : name, ...(plan.time_limit && !searching(methods.find((one) => one.name === name)) ? { time_limit: null } : {}) }, `Method ${name}.`);
   return html`<section class="panel" aria-labelledby="how"><h2 id="how">How it is made</h2>
-    <fieldset class="gap"><legend class="label">What groups publish</legend>
+    <fieldset class="gap" data-field="release"><legend class="label">What groups publish</legend>
       ${forms.map((form) => html`<label key=${form.name} class="check"><input type="radio" name="form" checked=${(plan.release || "microaggregation") === form.name} onChange=${() => changeFields({ release: form.name === "microaggregation" ? null : form.name }, `${form.name}.`)} />
         <span>${form.name}<br /><span class="note">${form.words}</span></span></label>`)}</fieldset>
     <div class="details gap">
-      <div><${Field} label="Method" note=${method?.words}><${Select} value=${plan.method || "auto"} options=${methods.map((one) => [one.name, one.name])} onChange=${(name) => changeFields({ method: name === "auto" ? null : name }, `Method ${name}.`)} /><//></div>
-      <div><${Field} label="Seconds for the search" note=${fieldOf("time_limit").words}><${NumberField} value=${plan.time_limit ?? null} empty min=${0.1} step="any" placeholder="default" onChange=${(value) => changeFields({ time_limit: value }, `Time limit: ${value ?? "default"}.`)} /><//></div>
-      <div><${Field} label="Largest share of records left out, %" note=${fieldOf("suppress").words}><${NumberField} value=${Number((100 * (plan.suppress || 0)).toPrecision(6))} min=${0} max=${99} step="any" onChange=${(value) => changeFields({ suppress: value ? value / 100 : null }, `At most ${value} % left out.`)} /><//>
+      <div data-field="method"><${Field} label="Method" note=${method?.words}><${Select} value=${plan.method || "auto"} options=${methods.map((one) => [one.name, one.name])} onChange=${take} /><//></div>
+      <div data-field="time_limit"><${Field} label="Seconds for the search" note=${fieldOf("time_limit").words}><${NumberField} value=${plan.time_limit ?? null} empty min=${0.1} step="any" disabled=${!plan.time_limit && !searching(method)} placeholder=${searching(method) ? "default" : "does not search"} onChange=${(value) => changeFields({ time_limit: value }, `Time limit: ${value ?? "default"}.`)} /><//></div>
+      <div data-field="suppress"><${Field} label="Largest share of records left out, %" note=${fieldOf("suppress").words}><${NumberField} value=${Number((100 * (plan.suppress || 0)).toPrecision(6))} min=${0} max=${99} step="any" onChange=${(value) => changeFields({ suppress: value ? value / 100 : null }, `At most ${value} % left out.`)} /><//>
         <${Cost} cost=${fieldOf("suppress").cost} /></div>
     </div>
-    <details class="more"><summary>All other settings</summary><div class="details">${others.map((field) => html`<${GenericField} key=${field.name} field=${field} plan=${plan} />`)}</div></details>
+    <${Advanced} table=${table} method=${method} />
   </section>`;
 }
 
@@ -139,6 +138,9 @@ function Checked({ job }) {
   if (working(job)) return html`<${Notice} kind="plain" title="Checking.">The plan is tried on the table, without making anything.<//>`;
   if (job.error) return html`<${ErrorNotice} error=${job.error} />`;
   if (job.state !== "done" || !result) return null;
+  if (result.private) {
+    return html`<${Notice} kind="good" title="This plan can be carried out.">${plural(result.columns.length, "column")} would be released: ${list(result.columns.map((one) => one.name))}. Nothing was spent.<//>`;
+  }
   const { rows, methods } = result;
   return html`<${Notice} kind="good" title="This plan can be carried out.">${plural(rows.published, "record")} would be published, in at most ${plural(result.most_groups, "group")}. Method: ${list([...new Set(methods.map((one) => one.method))])}.<//>
     ${result.warnings.map((warning, i) => html`<${Notice} key=${i} title="Weakens the protection.">${warning}<//>`)}`;
@@ -151,24 +153,28 @@ export function ProtectionScreen() {
   if (!table) return html`<${Title}>Protection<//><${ErrorNotice} error=${error} />`;
   const check = jobsOf(table.id, "check").at(-1);
   const run = async () => {
-    const job = await start({ kind: "run", table: table.id, assess: true, ...(format ? { format } : {}), escape_formulas: formulas });
+    const job = await start({ kind: "run", table: table.id, assess: !table.plan.dp, ...(format ? { format } : {}), escape_formulas: formulas });
     if (job) go("run", table.id, job.id);
   };
+  const unit = html`<${OneColumn} table=${table} role="unit" label="Unit: several rows of one person or household" />`;
+  const short = table.plan.dp ? `epsilon = ${table.plan.epsilon}; ${plural(Object.keys(table.plan.domain?.columns || {}).length, "column")} to release` : `k = ${whole(table.plan.k)}; ${summary(table.columns_list)}`;
   const formats = store.catalogue.formats.filter((one) => one.available);
   return html`
     <${Title}>How ${table.name} is protected<//>
     <p class="lead">Choose by the risk, not by the loss that you would like to see. Whatever you change here can be undone.</p>
     <${ErrorNotice} error=${error} />
-    <${KPart} table=${table} />
+    ${table.plan.dp ? html`<${PrivatePart} table=${table} units=${unit} />` : html`<${KPart} table=${table} />
     <${SensitivePart} table=${table} />
     <section class="panel" aria-labelledby="structure"><h2 id="structure">Persons and parts</h2><div class="details">
-      <${OneColumn} table=${table} role="unit" label="Unit: several rows of one person or household" /><${StrataPart} table=${table} /><${OneColumn} table=${table} role="weight" label="Sampling weight" /></div></section>
+      ${unit}<${StrataPart} table=${table} /><${OneColumn} table=${table} role="weight" label="Sampling weight" /></div></section>
     <${MapPanel} table=${table} />
     <${HowPart} table=${table} />
+    <${PopulationPart} table=${table} />
+    <${PrivateOffer} table=${table} />`}
     <section class="panel" aria-labelledby="file"><h2 id="file">The file</h2><div class="row gap"><div class="grow"><${Field} label="Format of the release"><${Select} value=${format} options=${[["", "as the table"], ...formats.map((one) => [one.name, one.words])]} onChange=${setFormat} /><//></div>
       <label class="check grow"><input type="checkbox" checked=${formulas} onChange=${(event) => setFormulas(event.target.checked)} /><span>Make texts safe that a spreadsheet would take for formulas</span></label></div></section>
     ${check && html`<${Checked} job=${check} />`}
-    <section class="next" aria-label="Next step"><div><p>k = ${whole(table.plan.k)}; ${summary(table.columns_list)}</p>
+    <section class="next" aria-label="Next step"><div><p>${short}</p>
       <button type="button" class="btn" disabled=${working(check)} onClick=${() => start({ kind: "check", table: table.id })}>Check the plan</button>
       <button type="button" class="btn main" onClick=${run}>Run</button></div></section>`;
 }

@@ -6,6 +6,7 @@ import { fileOf } from "./api.js";
 import { Bar, Copy, ErrorNotice, Icon, Notice, Title } from "./parts.js";
 import { Frequencies, Histogram } from "./pictures.js";
 import { GroupsPlot } from "./plots.js";
+import { PrivateResult } from "./private-result.js";
 import { assessmentOf, go, needResult, store, useStore } from "./store.js";
 import { bytes, number, percent, plural, tick, whole } from "./words.js";
 
@@ -65,7 +66,7 @@ function Figures({ column }) {
   const arrow = (name, before, after, words) => (after === null || after === undefined ? null : html`<span>${name} ${before === null || before === undefined ? "" : `${words(before)} → `}${words(after)}</span>`);
   const lasting = (value) => (dated ? `${number(value / 365.2425, 3)} years` : number(value, 3));
   return html`<figcaption>${arrow("mean", f.mean_before, f.mean_after, told)}${arrow("sd", f.sd_before, f.sd_after, lasting)}
-    ${f.distance !== null && f.distance !== undefined && html`<span>${percent(f.distance)} of the frequencies changed</span>`}
+    ${f.changed && html`<span>${f.changed} of the frequencies changed</span>`}
     ${column.distribution?.missing?.[1] > 0 && html`<span>missing ${whole(column.distribution.missing[1])}</span>`}</figcaption>`;
 }
 
@@ -95,7 +96,7 @@ function Checks({ result }) {
 }
 
 function Again({ again }) {
-  return html`<section class="panel" aria-labelledby="again"><h2 id="again">Make it again</h2><p class="note">${again.exact ? "The same plan on the same data gives the same release, byte for byte." : again.why}</p>
+  return html`<section class="panel" aria-labelledby="again"><h2 id="again">Make it again</h2><p class="note">${again.exact ? "The same plan on the same data gives the same release, byte for byte." : again.why}${again.command.includes(" --job ") ? " The command needs the job file beside the table: download it above." : ""}</p>
     <div class="row spread gap"><h3>Command line</h3><${Copy} text=${again.command} label="Copy the command" /></div><pre tabindex="0"><code>${again.command}</code></pre>
     <div class="row spread gap"><h3>Python</h3><${Copy} text=${again.python} label="Copy the Python" /></div><pre tabindex="0"><code>${again.python}</code></pre></section>`;
 }
@@ -118,6 +119,7 @@ export function ResultScreen() {
   }, [view.job, job?.state, assessment?.state]);
   if (!job) return html`<${Title}>Result<//><p class="lead">This run is not there any more.</p><button type="button" class="btn" onClick=${() => go("runs")}>All runs</button>`;
   const result = results[job.id];
+  if (result?.private) return html`<${PrivateResult} job=${job} result=${result} error=${error}><${Downloads} job=${job} files=${result.files} /><${Again} again=${result.again} /><//>`;
   if (!result) return html`<${Title}>Result<//><${ErrorNotice} error=${error || job.error} /><p class="lead">${job.state === "done" ? "One moment." : "This run has no result."}</p>`;
   return html`
     <${Title}>Release of ${store.tables[job.table]?.name || table?.name || "the table"}<//><p class="lead">${job.name}</p>

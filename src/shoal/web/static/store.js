@@ -106,7 +106,7 @@ export function change(method, path, body, said, optimistic) {
   return queue;
 }
 
-export function changeColumns(changes, said) {
+export function changeColumns(changes, said, fields) {
   const by = new Map(changes.map((one) => [one.column, one]));
   const now = (table) => ({
     ...table,
@@ -116,11 +116,11 @@ export function changeColumns(changes, said) {
       return { ...column, role: wanted.role ?? column.role, type: wanted.type ?? column.type, settings: { ...column.settings, ...wanted } };
     }),
   });
-  return change("PATCH", "columns", { changes }, said, now);
+  return change("PATCH", "columns", fields ? { changes, fields } : { changes }, said, now);
 }
 
 export const changeFields = (fields, said) =>
-  change("PATCH", "plan", { fields }, said, (table) => ({ ...table, plan: { ...table.plan, ...fields } }));
+  change("PATCH", "plan", { fields }, said, (table) => ({ ...table, plan: { ...table.plan, ...fields }, fields: { ...table.fields, ...fields } }));
 
 export const takePlan = (plan, said) => change("PUT", "plan", { plan }, said);
 export const undo = () => store.table?.can_undo && change("POST", "undo", {}, "Undone.");

@@ -9,7 +9,8 @@ export const signed = (text) => text.replace("-", MINUS);
 
 export function number(value, digits = 3) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
-  if (value !== 0 && (Math.abs(value) < 1e-4 || Math.abs(value) >= 1e9)) return signed(value.toPrecision(digits));
+  if (value === 0) return "0"; // and not -0
+  if (Math.abs(value) < 1e-4 || Math.abs(value) >= 1e9) return signed(value.toPrecision(digits));
   return signed(value.toLocaleString("en-GB", { maximumSignificantDigits: Math.max(digits, Math.ceil(Math.log10(Math.abs(value) + 1))) }));
 }
 
@@ -32,9 +33,10 @@ export function tick(value, kind, spread) {
   return number(kind === "integer" ? Math.round(value) : value, 3);
 }
 
+/** As the server counts and says them: a kB has 1024. */
 export function bytes(count) {
-  if (count < 1e6) return `${whole(Math.max(1, count / 1e3))} kB`;
-  return count < 1e9 ? `${number(count / 1e6, 3)} MB` : `${number(count / 1e9, 3)} GB`;
+  if (count < 2 ** 20) return `${whole(Math.max(1, count / 2 ** 10))} kB`;
+  return count < 2 ** 30 ? `${number(count / 2 ** 20, 3)} MB` : `${number(count / 2 ** 30, 3)} GB`;
 }
 
 export function seconds(value) {
@@ -42,6 +44,17 @@ export function seconds(value) {
   if (value < 60) return `${value < 10 ? value.toFixed(1) : Math.round(value)} s`;
   return `${Math.floor(value / 60)} min ${Math.round(value % 60)} s`;
 }
+
+/** The number that a text stands for, else the text; nothing is null. */
+export const scalar = (text) => (text === "" ? null : Number.isFinite(Number(text)) ? Number(text) : text);
+
+/** Values between commas; one that has a comma stands in quotes. */
+export const listed = (text) => {
+  const found = [...text.matchAll(/"([^"]*)"|[^,"]+/g)].map((match) => match[1] ?? match[0].trim()).filter(Boolean);
+  return found.length ? found : null;
+};
+
+export const joined = (values) => (values || []).map((one) => (String(one).includes(",") ? `"${one}"` : String(one))).join(", ");
 
 export const plural = (count, one, many = `${one}s`) => `${whole(count)} ${count === 1 ? one : many}`;
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from shoal.io.sql import Address
+from shoal.io.sql import named
 from shoal.options.option import arguments_of
 from shoal.options.table import PLAN, READING, WRITING
+from shoal.release.private.table import PrivateTable
 from shoal.release.report.facts import by_the_clock
 
 if TYPE_CHECKING:
@@ -15,13 +16,15 @@ if TYPE_CHECKING:
     from shoal.release.release import Release
 
 
-def again(job: Job, release: Release) -> dict[str, Any]:
+def again(job: Job, release: Release | PrivateTable) -> dict[str, Any]:
     """Return the command, the Python code, and why they may give another release, if so."""
     why = _why(release)
     return {"command": command_of(job), "python": python_of(job), "exact": why is None, "why": why}
 
 
-def _why(release: Release) -> str | None:
+def _why(release: Release | PrivateTable) -> str | None:
+    if isinstance(release, PrivateTable):
+        return "Noise is drawn anew each time, and another release of the same people spends epsilon once more."
     if release.plan.shuffle:
         return "The rows are in random order, which is drawn anew each time."
     if release.stopped:
@@ -42,19 +45,14 @@ def command_of(job: Job) -> str:
     if any(one is None for one in words):
         return shlex.join(["shoal", "anonymize", "--job", str(job.job_file)])
     options = [word for one in words for word in one or ()]
-    start = ["shoal", "anonymize", _named(job), "-k", str(job.plan.k), "-o", str(job.output)]
+    groups = ["-k", str(job.plan.k)] if job.plan.dp is None else []
+    start = ["shoal", "anonymize", named(str(job.source)), *groups, "-o", str(job.output)]
     return shlex.join([*start, *options, "--report", str(job.report)])
-
-
-def _named(job: Job) -> str:
-    """Return the table as a command names it: the address of a database without its password."""
-    where = str(job.source)
-    return Address(where).name if where.startswith("postgres") and "://" in where else where
 
 
 def python_of(job: Job) -> str:
     """Return the Python code."""
-    read = ", ".join([repr(_named(job)), *(f"{name}={value!r}" for name, value in job.reading.items())])
+    read = ", ".join([repr(named(str(job.source))), *(f"{name}={value!r}" for name, value in job.reading.items())])
     lines = ["import shoal", "", "release = shoal.anonymize_file("]
     lines.append(f"    {read}," if not job.reading else f"    shoal.io.read({read}),")
     lines.append(f"    {str(job.output)!r},")

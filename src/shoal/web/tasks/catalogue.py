@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Sequence
 from dataclasses import MISSING, fields
-from typing import Any, get_args
+from typing import Any
 
+from shoal.dp.attributes import KEYS
+from shoal.dp.domain import FILL_IN
+from shoal.dp.registry import releases
 from shoal.io.formats import COMPRESSIONS, FORMATS
-from shoal.options.table import PLAN
+from shoal.partitioning.definitions import MethodOption
 from shoal.partitioning.registry import methods
-from shoal.plan import FORMS, KINDS, Plan
+from shoal.plan import FORMS, KINDS
 from shoal.privacy.model import SensitiveModel
 from shoal.privacy.models import MODELS, written
+from shoal.release.private.table import certainty_of
 from shoal.release.report.facts import RELEASES
 from shoal.tables.representatives import REPRESENTATIVES
+from shoal.web.tasks.fields import fields_of_a_plan, sentence, settings_of_columns, ways_of_reading
 from shoal.web.worker import Line
 
 # name, what it means, what it costs
@@ -43,20 +48,19 @@ KINDS_IN_WORDS = {
     "datetime": "Moments.",
     "place": "Latitude and longitude, two columns.",
 }
-COSTS = {
-    "k": "The larger k, the larger the groups and the loss.",
-    "l": "Groups grow until they have l different sensitive values.",
-    "t": "The smaller t, the larger the groups: the costliest of the three.",
-    "unit": "Groups grow until they have k different units.",
-    "stratum": "Groups cannot use near records of other strata.",
-    "suppress": "Records are left out, so that the others lose less.",
-    "shuffle": "The release cannot be repeated byte for byte, nor assessed record by record.",
-    "time_limit": "A search that the clock ends may give other groups in another run.",
-    "blocks": "k holds within each block only.",
-    "population": "A table of the population is needed.",
-}
 # Examples of parameters, with which models explain themselves.
 EXAMPLE = {"k": 5, "l": 3, "p": 3, "c": 3.0, "t": 0.2, "n": 100, "alpha": 0.5, "beta": 1.0, "delta": 1.0}
+# Parameters that are words and not numbers, with what each means.
+CHOICES = {
+    "ground": {
+        "auto": "by the type of the column",
+        "equal": "equal or different",
+        "ordered": "by order",
+        "numeric": "by amount",
+    }
+}
+# Usual budgets of private releases.
+EPSILONS = (0.1, 0.5, 1, 2, 5, 10)
 THE_COLUMN = "the sensitive column"
 
 
@@ -71,8 +75,11 @@ def catalogue(line: Line) -> dict[str, Any]:
         "forms": [{"name": form, "words": f"{RELEASES[form].capitalize()}."} for form in FORMS],
         "methods": _methods(),
         "models": _models(),
-        "fields": _fields(),
+        "fields": fields_of_a_plan(),
+        "settings": settings_of_columns(),
+        "private": _private(),
         "formats": _formats(),
+        "ways_of_reading": ways_of_reading(),
         "reading": [
             *(suffix for one in FORMATS.values() for suffix in one.suffixes),
             *(s + packed for one in FORMATS.values() if one.packed for s in one.suffixes for packed in COMPRESSIONS),
@@ -94,11 +101,9 @@ def _methods() -> list[dict[str, Any]]:
         *(
             {
                 "name": one.name,
-                "words": one.summary,
+                "words": sentence(one.summary),
                 "cost": one.cost,
-                "options": [
-                    {"name": o.name, "default": o.default, "words": o.summary, "domain": o.domain} for o in one.options
-                ],
+                "options": _options(one.options),
                 "timed": one.timed,
                 "univariate": one.univariate,
             }
@@ -125,6 +130,7 @@ def _models() -> list[dict[str, Any]]:
                         "type": str(one.type),
                         "default": None if one.default is MISSING else one.default,
                         "example": given.get(one.name),
+                        "choices": [[value, words] for value, words in CHOICES.get(one.name, {}).items()],
                     }
                     for one in fields(kind)
                 ],
@@ -135,47 +141,42 @@ def _models() -> list[dict[str, Any]]:
     return listed
 
 
-def _fields() -> list[dict[str, Any]]:
-    by_field = {option.field: option for option in reversed(PLAN)}
-    listed = []
-    for name, one in Plan.model_fields.items():
-        option = by_field.get(name)
-        default = one.default
-        choices = [c for c in _flat(get_args(one.annotation)) if isinstance(c, str)]
-        listed.append(
+def _options(options: Sequence[MethodOption]) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": one.name,
+            "default": one.default,
+            "words": sentence(one.summary),
+            "domain": one.domain,
+            "choices": list(one.choices),
+            "numeric": one.least is not None,
+        }
+        for one in options
+    ]
+
+
+def _private() -> dict[str, Any]:
+    """Return the differentially private releases, and what a domain says about columns of each kind."""
+    from importlib.util import find_spec
+
+    return {
+        "available": find_spec("opendp") is not None,
+        "releases": [
             {
-                "name": name,
-                "flag": None if option is None else option.name,
-                "words": "" if option is None else re.sub(r"\[/?[a-z ]+\]", "", option.help),
-                "cost": COSTS.get(name),
-                "default": default if isinstance(default, str | int | float | None) else list(default),
-                "type": _type(one.annotation, choices),
-                "choices": choices or None,
+                "name": one.name,
+                "words": one.summary,
+                "cost": one.cost,
+                "options": _options(one.options),
+                "delta": one.delta,
+                "units": one.units,
+                "kinds": list(one.kinds) or None,
             }
-        )
-    return listed
-
-
-def _flat(args: tuple[Any, ...]) -> list[Any]:
-    """Return the words of the literals among the arguments of a type, however deep they are."""
-    found: list[Any] = []
-    for one in args:
-        found += [one] if isinstance(one, str) else _flat(get_args(one)) if get_args(one) else []
-    return found
-
-
-def _type(annotation: Any, choices: list[str]) -> str:
-    text = str(annotation)
-    if "dict" in text:
-        return "mapping"
-    if "tuple" in text:
-        return "names" if "str" in text else "other"
-    if choices:
-        return "choice"
-    for name, word in (("bool", "boolean"), ("int", "integer"), ("float", "number"), ("str", "text")):
-        if name in text:
-            return word
-    return "other"
+            for one in releases()
+        ],
+        "keys": {kind: [key for key in keys if key != "values" or kind != "boolean"] for kind, keys in KEYS.items()},
+        "fill_in": FILL_IN,
+        "certainty": [{"epsilon": epsilon, "sure": certainty_of(epsilon)} for epsilon in EPSILONS],
+    }
 
 
 def _formats() -> list[dict[str, Any]]:

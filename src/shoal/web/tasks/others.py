@@ -13,7 +13,7 @@ from shoal.plan import Plan
 from shoal.release.assessments.assessment import assess as assessed
 from shoal.release.comparison import Measure, Trial, compare_methods, planned
 from shoal.web.tasks.runs import RESULT, paced
-from shoal.web.tasks.sources import named, read_table
+from shoal.web.tasks.sources import named, put_beside, read_table
 from shoal.web.worker import Line
 
 if TYPE_CHECKING:
@@ -24,7 +24,13 @@ LINKED = 20_000
 
 
 def assess(
-    line: Line, where: str, label: str | None, reading: Mapping[str, Any], plan: dict[str, Any], release: str
+    line: Line,
+    where: str,
+    label: str | None,
+    reading: Mapping[str, Any],
+    files: Mapping[str, str],
+    plan: dict[str, Any],
+    release: str,
 ) -> dict[str, Any]:
     """Assess a release: what an intruder can still do with it, and what an analyst can."""
     line.say(phase="reading")
@@ -70,6 +76,7 @@ def compare(
     where: str,
     label: str | None,
     reading: Mapping[str, Any],
+    files: Mapping[str, str],
     plan: dict[str, Any],
     ks: Sequence[int],
     methods: Sequence[str],
@@ -77,6 +84,7 @@ def compare(
 ) -> dict[str, Any]:
     """Compare methods, forms and k on a table."""
     line.say(phase="reading")
+    put_beside(files)
     source = read_table(named(where, label), reading, paced(line))
     line.say(phase="grouping")
     wanted = Plan.of(**plan)

@@ -90,10 +90,11 @@ def _distribution(drawn: Histogram | Frequencies) -> dict[str, Any]:
     }
 
 
-def _figures(figures: Figures) -> dict[str, float | None]:
+def _figures(figures: Figures) -> dict[str, float | str | None]:
     names = ("mean_before", "mean_after", "sd_before", "sd_after", "distance")
     per = MICROSECONDS_OF_DAY if figures.kind == "datetime" else 1.0
     values = {name: getattr(figures, name) for name in names}
-    return {
+    told: dict[str, float | str | None] = {
         name: None if value is None else value if name == "distance" else value / per for name, value in values.items()
     }
+    return {**told, "changed": figures.changed}

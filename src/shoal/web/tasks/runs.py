@@ -21,18 +21,23 @@ from shoal.progress import Progress, Standing
 from shoal.release import pipeline
 from shoal.release.hooks import Hooks
 from shoal.release.job import Job, certificate_beside, record_beside, seeded
+from shoal.release.private.table import PrivateTable
+from shoal.web.tasks import private
 from shoal.web.tasks.again import again
 from shoal.web.tasks.results import result_of
-from shoal.web.tasks.sources import named
+from shoal.web.tasks.sources import named, put_beside
 from shoal.web.worker import Line
 
 if TYPE_CHECKING:
     from shoal.io import Source
     from shoal.release.preparation import Prepared
+    from shoal.release.release import Release
 
 REPORT, JOB_FILE, RESULT = "report.html", "job.yaml", "result.json"
 # Seconds between two reports of progress.
 PACE = 0.1
+# Bytes of a file from which on commands choose where it is anonymised, as `shoal.engines.choice` has it.
+LARGE = 1 << 30
 # Formats of files that can be written; a table of another is released as CSV.
 WRITTEN = ("csv", "jsonl", "parquet", "arrow", "excel", "stata", "spss", "sas-transport")
 TYPES = {".csv": "text/csv", ".json": "application/json", ".html": "text/html", ".yaml": "application/yaml"}
@@ -96,6 +101,9 @@ def job_for(source: str, plan: Plan, reading: Mapping[str, Any], writing: Mappin
     known = locate("release.csv", format, "output").format
     suffix = place.suffix if place.format is known and place.suffix else FORMATS[known.name].suffixes[0]
     output = f"release{suffix}"
+    if plan.dp is None and place.path is not None and place.path.is_file() and place.path.stat().st_size >= LARGE:
+        # The command would choose by the memory that is free then, and make other groups in pieces.
+        plan = plan.model_copy(update={"engine": "memory"})
     return Job(
         seeded(plan),
         source,
@@ -110,19 +118,33 @@ def job_for(source: str, plan: Plan, reading: Mapping[str, Any], writing: Mappin
 
 
 def run(
-    line: Line, where: str, label: str | None, reading: Mapping[str, Any], plan: dict[str, Any], writing: dict[str, Any]
+    line: Line,
+    where: str,
+    label: str | None,
+    reading: Mapping[str, Any],
+    files: Mapping[str, str],
+    plan: dict[str, Any],
+    writing: dict[str, Any],
 ) -> dict[str, Any]:
     """Make a release, with all of its documents and what the page shows of it."""
     line.say(phase="reading")
+    put_beside(files)
     job = job_for(named(where, label), Plan.of(**plan), reading, writing)
     release = pipeline.run(job, Spoken(line))
     line.say(phase="measuring")
+    made, summary = _made(release)
     commands = again(job, release)
     for name, words in (("command.txt", commands["command"]), ("again.py", commands["python"])):
         Path(name).write_text(words + "\n", encoding="utf-8")
-    files = _files(job)
-    result = {**result_of(release), "again": commands, "files": list(files.values())}
-    _keep(result)
+    offered = _files(job)
+    _keep({**made, "again": commands, "files": list(offered.values())})
+    return {"summary": summary, "files": offered}
+
+
+def _made(release: Release | PrivateTable) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what the page shows of a release, and what a list of runs does."""
+    if isinstance(release, PrivateTable):
+        return private.result_of(release), private.summary_of(release)
     summary = {
         "k": release.k,
         "loss": release.loss,
@@ -130,7 +152,7 @@ def run(
         "groups": release.audit.classes,
         "rows": release.audit.rows,
     }
-    return {"summary": summary, "files": files}
+    return result_of(release), summary
 
 
 def _keep(result: dict[str, Any]) -> None:
@@ -162,11 +184,20 @@ def _files(job: Job) -> dict[str, dict[str, Any]]:
 
 
 def check(
-    line: Line, where: str, label: str | None, reading: Mapping[str, Any], plan: dict[str, Any]
+    line: Line,
+    where: str,
+    label: str | None,
+    reading: Mapping[str, Any],
+    files: Mapping[str, str],
+    plan: dict[str, Any],
 ) -> dict[str, Any]:
     """Read and check everything that a plan says, and return what it means; nothing is released."""
     line.say(phase="reading")
+    put_beside(files)
     job = Job(seeded(Plan.of(**plan)), named(where, label), reading=dict(reading))
+    if job.plan.dp is not None:
+        _keep(private.check(job, Spoken(line)))
+        return {}
     prepared = pipeline.rehearse(job, Spoken(line))
     found = pipeline.rehearsed(prepared, prepared.methods(prepared.embedded()))
     _keep({**found, "most_groups": prepared.table.num_rows // prepared.plan.k})

@@ -12,6 +12,7 @@ from shoal.errors import DataError
 from shoal.io.formats import locate
 from shoal.progress import Progress
 from shoal.release.job import read_input
+from shoal.web.folders import apart
 
 if TYPE_CHECKING:
     from shoal.io import Source
@@ -23,21 +24,33 @@ def named(where: str, label: str | None) -> str:
     """Return a table's path as its owner would write it: an upload lies in this folder under its own name."""
     if label is None:
         return where
-    # A release must not take its name.
-    label = f"table-{label}" if label.startswith(("release.", "report.", "job.", "result.")) else label
+    label = apart(label)
     if not os.path.lexists(label):
         os.symlink(where, label)
     return label
 
 
+def in_short(where: str) -> str:
+    """Return a file of this folder by its name alone, so that messages do not tell where the server keeps it."""
+    folder, name = os.path.split(where)
+    return name if folder and os.path.realpath(folder) == os.path.realpath(os.curdir) else where
+
+
+def put_beside(files: Mapping[str, str]) -> None:
+    """Let files that a plan names lie in this folder, under the names that the plan has for them."""
+    for label, path in files.items():
+        if not os.path.lexists(label):
+            os.symlink(path, label)
+
+
 def read_table(where: str, reading: Mapping[str, Any], progress: Progress | None = None) -> Source:
     """Read a table."""
-    return read_input(where, reading, progress)
+    return read_input(in_short(where), reading, progress)
 
 
 def refuse_bomb(where: str, format: str | None, most: int) -> None:
     """Refuse a compressed file that is far larger than it looks."""
-    place = locate(where, format, "source")
+    place = locate(in_short(where), format, "source")
     if place.path is None or not place.path.is_file():
         return
     size = 0

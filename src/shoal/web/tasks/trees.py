@@ -11,7 +11,7 @@ from shoal.plan import Plan
 from shoal.tables import schema
 from shoal.tables.hierarchy import Hierarchy
 from shoal.tables.values import Codes
-from shoal.web.tasks.sources import read_table
+from shoal.web.tasks.sources import in_short, read_table
 from shoal.web.worker import Line
 
 # Nodes that are shown, at most: the top of the tree.
@@ -32,7 +32,7 @@ def tree(line: Line, where: str, reading: Mapping[str, Any], column: str, hierar
 
 def load_tree(line: Line, where: str, reading: Mapping[str, Any], column: str, path: str) -> dict[str, Any]:
     """Return the tree of a hierarchy in a file, and the hierarchy for the plan."""
-    hierarchy = Hierarchy.load(path).to_plain()
+    hierarchy = Hierarchy.load(in_short(path)).to_plain()
     return {"tree": tree(line, where, reading, column, hierarchy), "hierarchy": hierarchy}
 
 
