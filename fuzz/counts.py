@@ -13,12 +13,14 @@ OUTCOMES = ("released", "refused", "skipped", "failed")
 def kinds_of(case: Case) -> list[str]:
     """Return the kinds that an input belongs to, for the closing counts."""
     plan, way = case.plan, case.way
-    kinds = [f"frame {way['frame']}", f"form {plan.get('release', 'microaggregation')}"]
+    form = f"dp {plan['dp']}" if "dp" in plan else f"form {plan.get('release', 'microaggregation')}"
+    kinds = [f"frame {way['frame']}", form]
     if way["frame"] == "file":
         kinds += [f"in {way['input']}", f"out {way['output']}", *(["command line"] if way["cli"] else [])]
+        kinds += ["in pieces"] if way.get("stream") else []
     kinds += [f"column {kind}" for kind in {column.kind for column in case.columns}]
     kinds += [f"written {column.notation}" for column in case.columns if column.notation]
-    kinds.append(f"method {plan.get('method', 'none')}")
+    kinds += [] if "dp" in plan else [f"method {plan.get('method', 'none')}"]
     roles = ("unit", "stratum", "weight", "blocks", "shuffle", "refine", "missing", "missing_values", "representatives")
     types = ("outward", "thousands", "nominal", "ordinal", "continuous")
     recoding = ("suppress", "top_coding", "bottom_coding", "rounding")

@@ -226,7 +226,13 @@ def frame_values(frame: Any) -> Read:
         views = {name for name in frame.columns if str(frame[name].dtype) == "string_view[pyarrow]"}
         plain = {name: frame[name].array.__arrow_array__().to_pylist() for name in views}
         return {name: plain[name] if name in views else frame[name].astype(object).tolist() for name in frame.columns}
-    return {name: frame[name].to_list() for name in frame.columns}
+    return {name: _polars_values(frame[name]) for name in frame.columns}
+
+
+def _polars_values(column: Any) -> list[Any]:
+    """Return the values of a column of Polars; its lists of moments would lose nanoseconds, which Pandas keeps."""
+    exact = getattr(column.dtype, "time_unit", None) == "ns"
+    return list(column.to_pandas().astype(object).tolist() if exact else column.to_list())
 
 
 def unused_categories(frame: Any) -> list[str]:

@@ -28,18 +28,20 @@ def falls_short(case: Case, kinds: dict[str, str], published: list[tuple[Any, ..
     fits = [_fits(case, columns[name], kinds[name]) for name in names]
     if any(fit is None for fit in fits):
         return None
-    persons = list(zip(*(columns[name].values for name in names), strict=True))
     gone = [[is_missing(value, markers_of(case, name)) for value in columns[name].values] for name in names]
     gaps = [any(gone[at]) or any(row[at] is None for row in published) for at in range(len(names))]
-    reached = [False] * len(persons)
+    different = [_numbered(columns[name].values) for name in names]
+    reached = [False] * len(columns[names[0]].values)
     for row, size in Counter(published).items():
         strictly = widely = 0
-        for at, person in enumerate(persons):
-            exact = [fit(value, theirs) for fit, value, theirs in zip(fits, row, person, strict=True)]
-            wide = [one or row[i] is None or gone[i][at] for i, one in enumerate(exact)]
-            strictly += all(exact)
-            widely += all(wide)
-            reached[at] = reached[at] or all(wide)
+        # A value of a row is compared once with each different value of the population.
+        answers = [[fit(value, one) for one in of] for fit, value, (of, _) in zip(fits, row, different, strict=True)]
+        exact = [[here[at] for at in which] for here, (_, which) in zip(answers, different, strict=True)]
+        for at, person in enumerate(zip(*exact, strict=True)):
+            wide = all(one or row[i] is None or gone[i][at] for i, one in enumerate(person))
+            strictly += all(person)
+            widely += wide
+            reached[at] = reached[at] or wide
         extra = sum((size if value is None else size - 1) // 2 for value, gap in zip(row, gaps, strict=True) if gap)
         matches = min(widely, strictly + extra)
         if "k_map" in case.plan and matches < case.plan["k_map"]:
@@ -51,6 +53,13 @@ def falls_short(case: Case, kinds: dict[str, str], published: list[tuple[Any, ..
     if "presence" in case.plan and case.plan["presence"][0] > 0 and not all(reached):
         return "delta-presence: a person of the population matches nothing, so it is certain that they are not there"
     return None
+
+
+def _numbered(values: list[Any]) -> tuple[list[Any], list[int]]:
+    """Return the different values, and the place of each value among them."""
+    places: dict[str, int] = {}
+    which = [places.setdefault(repr(value), len(places)) for value in values]
+    return [values[which.index(place)] for place in places.values()], which
 
 
 def _fits(case: Case, column: Column, kind: str) -> Any:

@@ -6,12 +6,12 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
-from fuzz import markers, recoding, values
+from fuzz import markers, private, recoding, streams, values
 from fuzz.case import OF_ONE_TYPE, Case, Column
 from fuzz.tables import KNOWN, ROW, SENSITIVE, Draft, duplicated, kind_of, number_of_rows
 
 # Methods that are slow, or that seldom apply.
-RARE = {"exact": 0.05, "auto": 1.0, "anytime": 1.0, "univariate": 0.5, "mu-approx": 0.5, "gsms": 0.5, "dba": 0.5}
+RARE = {"exact": 0.03, "auto": 1.0, "anytime": 1.0, "univariate": 0.5, "mu-approx": 0.5, "gsms": 0.5, "dba": 0.5}
 REPRESENTATIVES = {
     "continuous": ("median", "trimmed-mean", "geometric-mean", "medoid", "interval", "suppression"),
     "integer": ("median", "trimmed-mean", "medoid", "interval", "suppression"),
@@ -29,13 +29,21 @@ STEPS: dict[str, tuple[Any, ...]] = {
     **{"date": (7, 365, "month", "year"), "moment": (1, 30, "month", "year")},
 }
 DESCRIBED = ("types", "levels", "hierarchies", "digits", "cells", "outward")
+# How often files are of each format: the dear ones less often.
+FORMATS = {
+    **{"csv": 8, "jsonl": 4, "parquet": 3, "arrow": 3, "sqlite": 3, "excel": 2},
+    **{"stata": 1.5, "spss": 1.5, "duckdb": 0.7},
+}
 FORMS = {"microaggregation": 12, "local-recoding": 4, "global-recoding": 3, "strongly-safe": 2}
 
 
 def random_case(seed: int) -> Case:
     """Return the input of a seed."""
+    if private.is_private(seed):
+        return private.private_case(seed, random_way(Random(f"{seed} private way")))
     random = Random(seed)
-    n = number_of_rows(random)
+    streamed = streams.is_streamed(seed)
+    n = streams.number_of_rows(seed) if streamed else number_of_rows(random)
     draft = Draft(random, n)
     plan = draft.plan
     plan["k"] = random.choice((2, 2, 3, 3, 4, 5)) if n > 3 else 2
@@ -64,7 +72,8 @@ def random_case(seed: int) -> Case:
         wrong(random, plan, draft.columns)
     random.shuffle(draft.columns)
     metadata = {"key": markers.word(random)} if random.random() < 0.1 else {}
-    return Case(seed, draft.columns, plan, random_way(random), people, draft.files, metadata)
+    case = Case(seed, draft.columns, plan, random_way(random), people, draft.files, metadata)
+    return streams.changed(case) if streamed else case
 
 
 def _place(draft: Draft) -> list[Column]:
@@ -346,8 +355,8 @@ def _population(draft: Draft, known: list[Column]) -> list[Column]:
 def random_way(random: Random) -> dict[str, Any]:
     """Return how the table goes in and out."""
     how = random.random()
-    documents = {"report": random.random() < 0.05, "certificate": random.random() < 0.1}
-    if how < 0.93:
+    documents = {"report": random.random() < 0.03, "certificate": random.random() < 0.1}
+    if how < 0.96:
         frame = random.choice(("arrow",) * 8 + ("pandas", "polars"))
         way: dict[str, Any] = {"frame": frame, **documents, "twice": random.random() < 0.02}
         if frame == "arrow" and random.random() < 0.1:
@@ -355,12 +364,11 @@ def random_way(random: Random) -> dict[str, Any]:
         if frame == "pandas":
             way["arrow_types"] = random.random() < 0.3
         return way
-    formats = ("csv", "csv", "csv", "parquet", "arrow", "excel", "sqlite", "duckdb", "stata", "spss", "jsonl")
-    came = random.choice(formats)
+    came = random.choices(list(FORMATS), list(FORMATS.values()))[0]
     return {
         "frame": "file",
         "input": came,
-        "output": came if random.random() < 0.6 else random.choice(formats),
+        "output": came if random.random() < 0.6 else random.choices(list(FORMATS), list(FORMATS.values()))[0],
         "cli": random.choice(("", "", "", "job", "options")),
         "dialect": {
             "delimiter": random.choice((",", ",", ";", "\t", "|")),

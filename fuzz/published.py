@@ -9,6 +9,7 @@ from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from functools import cache
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -94,17 +95,25 @@ def check(case: Case, column: Column, kind: str, how: str, groups: list[list[int
     markers = markers_of(case, column.name)
     if days_of_moments(column, kind) or is_foreign(column, kind):
         return None
+    step = cache(lambda: _step(case, column, kind))
     for rows, value in zip(groups, published, strict=True):
         members = [column.values[row] for row in rows]
         present = [(v, row) for v, row in zip(members, rows, strict=True) if not is_missing(v, markers)]
-        wrong = _one(case, column, kind, how, present, len(rows), value)
+        wrong = _one(case, column, kind, how, present, len(rows), value, step)
         if wrong:
             return f"{how} of {kind} ({column.type}, {column.kind}): {wrong}"
     return None
 
 
 def _one(
-    case: Case, column: Column, kind: str, how: str, present: list[tuple[Any, int]], size: int, value: Any
+    case: Case,
+    column: Column,
+    kind: str,
+    how: str,
+    present: list[tuple[Any, int]],
+    size: int,
+    value: Any,
+    step: Callable[[], Number],
 ) -> str | None:
     if how == "suppression":
         return None if value == "*" else "not suppressed"
@@ -131,8 +140,8 @@ def _one(
     if column.notation and not notations.is_written(column.notation, value):
         return "not written as the column is"
     if how == "interval":
-        return _interval(column, kind, numbers, str(value), 2 * _step(case, column, kind))
-    return _middle(case, column, kind, how, numbers, number(value), weights)
+        return _interval(column, kind, numbers, str(value), 2 * step())
+    return _middle(case, column, kind, how, numbers, number(value), weights, step())
 
 
 def _of_members(column: Column, how: str, values: list[Any], value: Any, weights: list[Fraction] | None) -> str | None:
@@ -177,11 +186,16 @@ def _word(column: Column, value: Any) -> str:
     return text[:19] + (f".{decimals}" if rest else "") + text[19:]
 
 
+def levels_of(case: Case, column: Column) -> list[Any]:
+    """Return the levels of an ordinal column, lowest first: those declared, or the values in their order."""
+    declared = case.plan.get("levels", {}).get(column.name) or column.categories
+    present = {v for v in column.values if not is_missing(v, [])}
+    by_number = Decimal if column.type.startswith("decimal") else None  # their values are texts here
+    return list(sorted(present, key=by_number) if declared is None else declared)
+
+
 def _levels(case: Case, column: Column, values: list[Any], value: str) -> str | None:
-    levels = case.plan.get("levels", {}).get(column.name) or column.categories
-    if levels is None:
-        levels = sorted({v for v in column.values if not is_missing(v, [])})
-    texts = [text_of(level) for level in levels]
+    texts = [text_of(level) for level in levels_of(case, column)]
     places = [texts.index(text_of(v)) for v in values]
     low, high = texts[min(places)], texts[max(places)]
     return None if value == (low if low == high else f"[{low}, {high}]") else "not from the lowest to the highest level"
@@ -268,8 +282,9 @@ def _middle(
     numbers: list[Number],
     value: Number,
     weights: list[Fraction] | None,
+    step: Number,
 ) -> str | None:
-    slack = _rounding(column, numbers) + _step(case, column, kind)
+    slack = _rounding(column, numbers) + step
     if column.notation:
         slack += max(abs(value), *(abs(number) for number in numbers)) * notations.ALL[column.notation].relative
     low, high = min(numbers), max(numbers)

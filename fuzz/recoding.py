@@ -37,7 +37,7 @@ def change(random: Random, plan: dict[str, Any], known: list[Column], others: li
             for field in NOT_TAKEN:
                 plan.pop(field, None)
             plan["release"] = FORM
-        if random.random() < (0.5 if plan.get("release") == FORM else 0.1) and "blocks" not in plan:
+        if random.random() < (0.5 if plan.get("release") == FORM else 0.04) and "blocks" not in plan:
             plan["suppress"] = random.choice((0.02, 0.1, 0.1, 0.3, 0.7))
     if random.random() < 0.1:
         fitting = [c for c in (*known, *others) if c.type in ("int64", "float64", "date32") and c.kind in CODED]
@@ -72,12 +72,16 @@ def limits(case: Case) -> set[str]:
 
 def coded(case: Case) -> Case:
     """Return the input with the values that the plan asks to be changed."""
-    columns = [replace(c, values=[_after(case, c, v) for v in c.values]) for c in case.columns]
+    if not any(field in case.plan for field in FIELDS):
+        return case
+    columns = [
+        replace(c, values=[_after(case, c, v) for v in c.values]) if is_coded(case, c.name) else c for c in case.columns
+    ]
     return replace(case, columns=columns)
 
 
 def _after(case: Case, column: Column, value: Any) -> Any:
-    if not is_coded(case, column.name) or is_missing(value, markers_of(case, column.name)):
+    if is_missing(value, markers_of(case, column.name) if _may_be_known(case, column.name) else []):
         return value
     top, bottom, step = (case.plan.get(field, {}).get(column.name) for field in FIELDS)
     if step is not None:
@@ -85,6 +89,13 @@ def _after(case: Case, column: Column, value: Any) -> Any:
         value = type(value)(nearest)
     value = value if bottom is None else max(value, type(value)(bottom))
     return value if top is None else min(value, type(value)(top))
+
+
+def _may_be_known(case: Case, name: str) -> bool:
+    """Return whether a column is a quasi-identifier: in others, what stands for a missing value is a value."""
+    plan = case.plan
+    others = {*plan.get("sensitive_attributes", ()), *plan.get("other", ()), *plan.get("models", ())}
+    return name in plan.get("quasi_identifiers", ()) or name not in others
 
 
 def _exact(value: Any) -> Fraction:

@@ -10,6 +10,7 @@ import traceback
 import warnings
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from fuzz.case import Case, frame_of
 FLAGS = {
     **{"k": "-k", "quasi_identifiers": "--qi", "sensitive_attributes": "--sensitive", "identifiers": "--id"},
     **{"other": "--other", "drop": "--drop", "rest": "--rest"},
+    **{"dp": "--dp", "epsilon": "--epsilon", "delta": "--delta", "domain": "--domain"},
     **{"l": "--l", "t": "--t", "method": "--method", "release": "--release", "unit": "--unit"},
     **{"stratum": "--stratum", "weight": "--weight", "missing": "--missing", "small_strata": "--small-strata"},
     **{"nominal": "--nominal", "ordinal": "--ordinal", "continuous": "--continuous", "thousands": "--thousands"},
@@ -125,6 +127,8 @@ def _place(error: BaseException) -> str:
 def fields_of(case: Case, folder: Path) -> dict[str, Any]:
     """Return the keywords of the plan, with hierarchies built."""
     fields = dict(case.plan)
+    if isinstance(fields.get("domain"), dict) and set(fields["domain"]) == {"file"}:
+        fields["domain"] = str(folder / fields["domain"]["file"])
     if isinstance(fields.get("hierarchies"), dict):
         fields["hierarchies"] = {
             name: trees.built(tree, case.column(name).values if name in case.names else [], str(folder))
@@ -189,7 +193,14 @@ def _with_files(case: Case, fields: dict[str, Any], folder: Path, outcome: Outco
         files.write(case.population, register, way["input"], way["dialect"], {})
         fields["population"] = str(register)
     certificate, report = Path(f"{target}.manifest.json"), inside / "report.html"
-    if way["cli"]:
+    if way.get("stream"):
+        from fuzz import streams
+
+        shown = report if way["report"] else None
+        outcome.release, found = streams.carried_out(case, fields, source, target, certificate, shown)
+        outcome.kind = "released"
+        outcome.faults += found
+    elif way["cli"]:
         _by_command(way["cli"], fields, source, target, report if way["report"] else None, outcome)
     else:
         import shoal
@@ -201,7 +212,8 @@ def _with_files(case: Case, fields: dict[str, Any], folder: Path, outcome: Outco
     if outcome.kind != "released":
         return
     outcome.format = way["output"]
-    dialect = {**way["dialect"]} if way["input"] == "csv" else {"delimiter": ",", "encoding": "utf-8"}
+    like = way["input"] == "csv" and "dp" not in case.plan  # a private file follows no other
+    dialect = {**way["dialect"]} if like else {"delimiter": ",", "encoding": "utf-8"}
     outcome.table = files.read(target, way["output"], dialect)
     if certificate.exists():
         outcome.texts["certificate"] = certificate.read_text(encoding="utf-8")
@@ -221,20 +233,19 @@ def _verified(target: Path, certificate: Path, outcome: Outcome) -> None:
     except shoal.ShoalError as error:
         outcome.faults.append(f"verify: {error}")
         return
-    if outcome.release is not None and audit.k != outcome.release.audit.k:
-        outcome.faults.append(f"verify: k = {audit.k}, not {outcome.release.audit.k}")
+    counted = getattr(audit, "k", None)  # a private table has none
+    if not audit:
+        outcome.faults.append("verify: a table that does not hold")
+    elif counted is not None and outcome.release is not None and counted != outcome.release.audit.k:
+        outcome.faults.append(f"verify: k = {counted}, not {outcome.release.audit.k}")
 
 
 def _by_command(
     how: str, fields: dict[str, Any], source: Path, target: Path, report: Path | None, outcome: Outcome
 ) -> None:
     """Run the command line in this process."""
-    from typer.testing import CliRunner
-
-    from shoal.cli.app import app
-
     arguments = ["anonymize", str(source), "-o", str(target), *(["--report", str(report)] if report else [])]
-    if how == "job" or any(field not in FLAGS or "," in str(fields[field]) for field in fields):
+    if how == "job" or any(field not in FLAGS or "," in str(fields[field]) for field in fields) or _is_inline(fields):
         job = source.parent / "job.json"
         job.write_text(json.dumps(fields, default=_as_plain), encoding="utf-8")
         arguments += ["--job", str(job)]
@@ -242,18 +253,36 @@ def _by_command(
         for field, value in fields.items():
             for one in value if isinstance(value, list) else [value]:
                 arguments += [FLAGS[field], str(one)]
-    result = CliRunner().invoke(app, arguments)
-    outcome.texts["output"] = result.output
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    outcome.kind = "released" if result.exit_code == 0 else "refused"
+    output, code = io.StringIO(), 0
+    with redirect_stdout(output), redirect_stderr(output):
+        try:
+            _command().main(arguments, prog_name="shoal")
+        except SystemExit as end:
+            code = int(end.code or 0)
+    written = outcome.texts["output"] = output.getvalue()
+    outcome.kind = "released" if code == 0 else "refused"
     if outcome.kind == "refused":
-        said = result.output.rpartition("error: ")[2]
-        outcome.texts["error"] = " ".join(said.split()) or result.output
-        if DEFECT in " ".join(result.output.split()):
+        said = written.rpartition("error: ")[2]
+        outcome.texts["error"] = " ".join(said.split()) or written
+        if DEFECT in " ".join(written.split()):
             outcome.faults.append(f"defect: {said.strip()[:200]}")
-        if result.exit_code not in (1, 2):
-            outcome.faults.append(f"exit code {result.exit_code}")
+        if code not in (1, 2):
+            outcome.faults.append(f"exit code {code}")
+
+
+@cache
+def _command() -> Any:
+    """Return the command line, whose commands take a while to build."""
+    from typer.main import get_command
+
+    from shoal.cli.app import app
+
+    return get_command(app)
+
+
+def _is_inline(fields: dict[str, Any]) -> bool:
+    """Return whether a domain is written within a plan, which options cannot do."""
+    return "domain" in fields and not isinstance(fields["domain"], str)
 
 
 def _as_plain(value: Any) -> Any:

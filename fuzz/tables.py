@@ -204,11 +204,11 @@ def kind_of(random: Random, weights: Mapping[str, float]) -> str:
 
 
 def number_of_rows(random: Random) -> int:
-    """Return a number of rows: mostly few."""
+    """Return a number of rows: mostly few, as small tables find as much as large ones and many more can be tried."""
     how = random.random()
-    if how < 0.03:
-        return random.randint(100, 300)
-    return random.randint(1, 12) if how < 0.3 else random.randint(8, 60)
+    if how < 0.08:
+        return random.randint(61, 300) if how < 0.01 else random.randint(21, 60)
+    return random.randint(1, 9) if how < 0.3 else random.randint(6, 20)
 
 
 def duplicated(random: Random, columns: list[Column]) -> None:

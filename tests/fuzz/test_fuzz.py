@@ -10,6 +10,7 @@ from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -21,7 +22,22 @@ from fuzz.shrinking import shrunk, signature
 from fuzz.workers import Budget, Run, examined
 
 import shoal
-from fuzz import cells, checks, files, losses, markers, models, notations, people, published, recoding, sensitive, trees
+from fuzz import (
+    cells,
+    checks,
+    files,
+    losses,
+    markers,
+    models,
+    notations,
+    people,
+    private,
+    private_checks,
+    published,
+    recoding,
+    sensitive,
+    trees,
+)
 
 SLICE = range(7_000, 7_300)
 MARKER = "ZQXabcdef"
@@ -148,6 +164,12 @@ def test_values_that_were_not_coded_are_found():
     assert recoding.coded(case).column("age").values == [20, 21, 22, 60, 60, 60]
     case.plan |= {"rounding": {"age": 5}, "bottom_coding": {"age": 21}}
     assert recoding.coded(case).column("age").values == [21, 21, 21, 60, 60, 60]
+
+
+def test_markers_of_missing_values_are_values_in_sensitive_columns():
+    plan = {"sensitive_attributes": ["pay"], "missing_values": [-9], "rounding": {"age": 5, "pay": 5}}
+    case = Case(0, [Column("age", "int64", [-9, 21]), Column("pay", "int64", [-9, 21])], plan, {"frame": "arrow"})
+    assert [recoding.coded(case).column(name).values for name in ("age", "pay")] == [[-9, 20], [-10, 20]]
 
 
 def test_limits_of_coding_are_told_where_they_were_asked_for():
@@ -470,6 +492,20 @@ def test_views_of_arrow_in_pandas_are_read():
     assert files.frame_values(frame) == {"a": ["x", None]}
 
 
+def test_moments_of_polars_keep_their_nanoseconds():
+    column = Column("at", "timestamp[ns]", [486028395000006228, 486028395000006229, None], None, "moment")
+    first, second, third = files.frame_values(frame_of([column], {"frame": "polars"}))["at"]
+    assert (first.value, second.value) == (486028395000006228, 486028395000006229)
+    assert models.read_as(third) is None
+
+
+def test_decimals_are_levels_in_the_order_of_numbers():
+    column = Column("x", "decimal128(12, 2)", ["394.45", "46.80"], None, "decimal")
+    assert published.levels_of(Case(0, [column], {}, {}), column) == ["46.80", "394.45"]
+    assert check_of(column, "ordinal", "interval", "[46.80, 394.45]") is None
+    assert check_of(column, "ordinal", "interval", "[394.45, 46.80]") is not None
+
+
 def test_cells_by_hand():
     columns = [Column("x", "float64", [0.3, 0.29, 0.1, 5.0], None, "float")]
     plan = {"k": 2, "release": "strongly-safe", "cells": {"x": 0.1}}
@@ -608,3 +644,176 @@ def test_models_of_units_by_hand(text, short):
     grounds = {"auto": LINE, "equal": models.Ground()}
     rows = [*group[:2], ("bob", "c"), ("eve", "a")] if "distinct" in text else group
     assert models.falls_short_in_units(text, [rows], whole, grounds) == short
+
+
+# --- private releases ---
+
+PRIVATE = {
+    "age": {"kind": "integer", "lower": 0, "upper": 99, "step": 3},
+    "town": {"kind": "nominal", "values": ["a", "b", "c"], "other": "c"},
+    "born": {"kind": "date", "lower": "1990-01-01", "upper": "1999-12-31"},
+}
+
+
+@pytest.fixture(scope="module")
+def private_release():
+    n = 211
+    columns = [
+        Column("age", "int64", [at % 90 for at in range(n)], None, "integer"),
+        Column("town", "string", ["a", "b", "ZQXaaaaaa"] * 70 + ["a"], None, "word"),
+        Column("born", "date32", ["1991-02-03"] * n, None, "date"),
+        Column("name", "string", [f"ZQXaa{letter}aaa" for letter in "abc"] * 70 + ["ZQXbbbbbb"], None, "identifier"),
+    ]
+    plan = {"dp": "histogram", "epsilon": 10, "options": {"form": "aggregated", "bins": 2}, "domain": PRIVATE}
+    case = Case(0, columns, plan, {"frame": "arrow", "report": True, "certificate": True})
+    outcome = run(case, Path())
+    assert outcome.kind == "released"
+    assert checks.check(case, outcome) == []
+    return case, outcome
+
+
+def first(column, value):
+    return lambda outcome: {"table": {**outcome.table, column: [value, *outcome.table[column][1:]]}}
+
+
+def certified(**parts):
+    return lambda outcome: {"certificate": {**outcome.certificate, **parts}}
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (first("age", 100), "private values: some of integer"),
+        (first("age", 4), "private values: some of integer"),
+        (first("town", "d"), "private values: some of nominal"),
+        (first("town", "ZQXaaaaaa"), "marker in private table"),
+        (first("town", None), "private values: some of nominal"),
+        (first("born", "2000-01-01"), "private values: some of date"),
+        (first("count", -1), "private counts"),
+        (lambda outcome: {"table": {**outcome.table, "name": []}}, "private columns"),
+        (certified(epsilon="11"), "private certificate: another epsilon"),
+        (certified(spent={"epsilon": "10.1", "delta": "0"}), "private certificate: more epsilon"),
+        (certified(rows_in=211), "private certificate: other parts"),
+        (certified(said=["The table had 211 records."]), "private certificate: the number of records"),
+        (lambda outcome: {"texts": {"report": "of 211 records"}}, "private report: the number of records"),
+        (lambda outcome: {"texts": {"error": "Got 'ZQXaaaaaa'."}}, "marker in error"),
+    ],
+)
+def test_a_private_release_that_was_tampered_with_is_found(private_release, change, words):
+    case, outcome = private_release
+    found = checks.check(case, replace(outcome, **change(outcome)))
+    assert any(one.startswith(words) for one in found), found
+
+
+def test_a_ledger_that_does_not_add_up_is_found(private_release):
+    case, outcome = private_release
+    for epsilon, words in ((5, "more was spent"), (20, "less was spent")):
+        other = Case(0, case.columns, {**case.plan, "epsilon": epsilon}, case.way)
+        assert any(words in one for one in private_checks.check(other, replace(outcome, certificate=None)))
+
+
+def test_a_slice_of_private_inputs():
+    """All are private here, in place of one in twelve."""
+    counts, wrong = Counts(), {}
+    for seed in range(50):
+        case = private.private_case(seed, {"frame": "arrow", "report": True, "certificate": True})
+        kind, found = examined(case)
+        counts.add(case, kind)
+        if found:
+            wrong[seed] = found
+    assert not wrong
+    assert counts.outcomes["released"] > counts.total / 2
+    assert {f"dp {name}" for name in private.RELEASES} <= set(counts.inputs)
+
+
+# --- updates ---
+
+
+def test_a_slice_of_random_updates():
+    from fuzz import updates
+
+    ended, wrong = Counter(), {}
+    for seed in range(7_000, 7_120):
+        kind, found = updates.examined(random_case(seed))
+        ended[kind] += 1
+        if found:
+            wrong[seed] = found
+    assert not wrong
+    assert ended["released"] > 20
+    assert ended["refused"] > 10
+
+
+ILL = ["flu", "cold", "none", "flu", "cold", "none"]
+
+
+def planted(monkeypatch, change, options=None, **plan):
+    """Return what is found in an update of three rows by three, whose own audit says nothing, after a change."""
+    from fuzz import updates
+
+    given = {"k": 2, "quasi_identifiers": ["age"], "other": ["row"], "rest": "drop", "method": "mdav", **plan}
+    case = people_case(**{name: value for name, value in given.items() if value is not None})
+    case = replace(case, columns=[replace(one, values=ILL) if one.name == "ill" else one for one in case.columns])
+    right = shoal.update
+
+    class Wrong:
+        def __init__(self, update, table):
+            self.table, self.blocks, self.intersection = table, update.blocks, update.intersection
+            self.intersections = update.intersections
+
+    def update(*args, **options):
+        made = right(*args, **options)
+        return Wrong(made, pd.DataFrame(change({k: list(v) for k, v in made.table.to_pydict().items()})))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(shoal, "update", update)
+        patched.setattr(updates, "_options", lambda *_: options or {})
+        patched.setattr(updates, "_ends", lambda *_: [3, 6])
+        ended, found = updates.examined(replace(case, seed=1))
+    assert ended == "released"
+    return " / ".join(found)
+
+
+def test_updates_that_tell_too_much_are_found(monkeypatch):
+    def changed(name, **values):
+        def change(columns):
+            for at, value in values.items():
+                columns[name][int(at[1:])] = value
+            return columns
+
+        return change
+
+    def lonely(columns):
+        return changed("age", _5=columns["age"][0])(columns)
+
+    def two_of_one_town(columns):
+        return changed("age", _5=99)(columns)
+
+    assert planted(monkeypatch, lambda columns: columns) == ""
+    found = planted(monkeypatch, lonely)
+    assert "k of new ones is 1, not 2" in found
+    assert "another k of kept or new ones was counted" in found
+    assert "are gone" in planted(monkeypatch, lambda columns: {k: v[1:] for k, v in columns.items()})
+    assert "are not first" in planted(monkeypatch, lambda columns: {k: v[1:] + v[:1] for k, v in columns.items()})
+    alike = changed("ill", _3="flu", _4="flu", _5="flu")
+    assert "model distinct-diversity of new ones: distinct-diversity l=2, measured 1" in planted(monkeypatch, alike)
+    assert "units of new ones are 1, not 2" in planted(monkeypatch, two_of_one_town, unit="town", l=None)
+    rule = {"newcomers": 1, "invariance": 2}
+    assert planted(monkeypatch, lambda columns: columns, rule, l=None) == ""
+
+    def joined(columns):
+        return changed("ill", _5="gout")(lonely(columns))
+
+    assert "other values of word in an old group" in planted(monkeypatch, joined, rule, l=None)
+
+
+def test_who_has_all_releases_is_looked_for():
+    """Every group has two rows each time, and every two releases leave two: all three leave one."""
+    from fuzz import updates
+
+    case = people_case(k=2, quasi_identifiers=["age"])
+    rows = list(range(1, 9))
+    ages = [[row % 2 for row in rows], [row // 2 % 2 for row in rows], [row // 4 % 2 for row in rows]]
+    tables = [{"row": rows, "age": one} for one in ages]
+    made = [SimpleNamespace(blocks=[["age"]])] * 3
+    assert list(updates._together(case, tables[:2], made, {})) == []
+    assert list(updates._together(case, tables, made, {})) == ["update: k of those in all releases is 1, not 2"]
