@@ -17,6 +17,7 @@ from shoal.release.warming import warm_up
 # Page -> module, in the order of running: the quickest feedback first, the longest last.
 MODULES = {
     "first-minute": "first_minute",
+    "page-speed": "page",
     "release": "release",
     "univariate": "univariate",
     "equal-rows": "equal_rows",

@@ -274,6 +274,7 @@ def threads(title: str, options: Options) -> Table:
     """Compare one thread with two."""
     runs: dict[str, tuple[Callable[[int, int], Array], int, int, dict[str, Any]]] = {
         "ona*": (correlated, 200_000, 10, {}),
+        "ona-blocks": (correlated, 200_000, 10, {}),
         "gsms": (mixture, 20_000, 5, {}),
         "lmas": (mixture, 20_000, 5, {"n_init": 4, "random_state": 0}),
         "mst": (correlated, 50_000, 10, {}),

@@ -69,7 +69,7 @@ def ours() -> dict[str, tuple[str, dict[str, Any]]]:
     """Return what is shown for a method -> (its name, its options): every method once."""
     found: dict[str, tuple[str, dict[str, Any]]] = {}
     for method in shoal.methods():
-        if method.univariate or method.timed or method.name == "cbfs-nc":
+        if method.univariate or method.timed or method.name in ("cbfs-nc", "ona-blocks"):
             continue
         found[method.name] = (method.name, {})
         if any("best" in option.choices for option in method.options):

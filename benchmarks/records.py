@@ -252,7 +252,7 @@ def part_f(options: argparse.Namespace) -> Table:
         ["Method", "seconds", "loss"],
     )
     for method in shoal.methods():
-        if method.univariate or method.name in ("anytime", "exact", "cbfs-nc"):
+        if method.univariate or method.name in ("anytime", "exact", "cbfs-nc", "ona-blocks"):
             continue
         seconds = []
         for _ in range(2):

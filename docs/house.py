@@ -15,10 +15,13 @@ SOURCE = Path(__file__).resolve().parent.parent / "src" / "shoal"
 BEGIN, END = "<!-- packages: begin (docs/house.py) -->", "<!-- packages: end -->"
 
 # What everybody may import: the picture shows it as one strip.
-BASE = ("arrays", "entry", "errors", "fields", "frozen", "options", "plan", "progress")
+BASE = ("arrays", "entry", "errors", "fields", "frozen", "options", "plan", "plan_checks", "progress")
 # What the lower package gives to the upper one, for each arrow of the picture.
 FLOWS = {
     ("cli", "web"): "settings",
+    ("cli", "engines"): "Job ⇄ LargeRelease",
+    ("spark", "engines"): "data frames",
+    ("engines", "release"): "job in memory, documents",
     ("web", "datasets"): "demo table",
     ("web", "release"): "Plan ⇄ Release",
     ("estimator", "measure"): "labels, loss",
@@ -42,7 +45,9 @@ FLOWS = {
 # package imports stands below it.
 PLACES = {
     "cli": (1.5, 0, "the command line"),
+    "spark": (0.25, 0, "for data frames of Spark"),
     "web": (1.5, 1, "the page and its API"),
+    "engines": (0.25, 1, "tables larger than memory"),
     "estimator": (0.25, 2, "for scikit-learn"),
     "release": (1.5, 2, "from plan to release"),
     "datasets": (2.75, 2, "tables to try it on"),

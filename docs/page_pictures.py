@@ -80,6 +80,23 @@ def plan(page: Any) -> None:
     page.set_viewport_size(WIDE)
 
 
+def noise(page: Any) -> None:
+    """Declare the domain of a private release, and go back to groups."""
+    page.get_by_text("Make a differentially private release").click()
+    page.get_by_role("button", name="Use noise").click()
+    page.get_by_label("Lowest of birth_date").fill("1920-01-01")
+    page.get_by_label("Lowest of birth_date").press("Enter")
+    page.get_by_text("birth_date: lower declared.").first.wait_for()
+    page.get_by_role("button", name="Do not release region").click()
+    page.get_by_text("region is not released.").first.wait_for()
+    page.set_viewport_size({**WIDE, "height": 1000})
+    page.evaluate("document.getElementById('domain').scrollIntoView()")
+    keep(page, "noise")
+    page.set_viewport_size(WIDE)
+    page.get_by_role("button", name="Back to groups").click()
+    page.get_by_role("button", name="Larger k").wait_for()
+
+
 def runs(page: Any) -> None:
     """Run twice, with a search that is stopped; pictures of the other screens."""
     page.get_by_label("Method").select_option("anytime")
@@ -129,6 +146,7 @@ def main() -> None:
         page.set_default_timeout(300_000)
         demo(page, links[0])
         plan(page)
+        noise(page)
         runs(page)
         phone = browser.new_context(viewport=PHONE, color_scheme="dark").new_page()  # type: ignore[arg-type]
         demo(phone, links[1])
