@@ -31,8 +31,8 @@ from shoal.release.job import certificate_beside
 from shoal.release.matching import rows_of
 from shoal.release.measures.losses import losses
 from shoal.release.measures.utility import utility_of
-from shoal.release.preparation import LeftOut, taken, weights_of
 from shoal.release.release import Release
+from shoal.release.rows import LeftOut, taken, weights_of
 from shoal.release.verification import audit_of, plan_of, require_same_file
 from shoal.tables import schema
 from shoal.tables.apart import apart_in

@@ -6,12 +6,12 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from shoal.arrays import Array
-from shoal.errors import DataError, OptionError, Problems
+from shoal.errors import OptionError, Problems
 from shoal.partitioning.run import different_in, resolve
 from shoal.plan import Plan
 from shoal.privacy.classes import codes_of
@@ -27,12 +27,11 @@ from shoal.release.groups.grouping import Constraints, method_in_words, settled
 from shoal.release.groups.population import check_columns, kept_to, people_of
 from shoal.release.groups.strata import checked_units, constraints_of
 from shoal.release.omission import open_columns, refuse_rare
+from shoal.release.rows import LeftOut, kept_rows, taken, weights_of
 from shoal.tables import coding, frames, schema
 from shoal.tables.apart import refuse_apart
 from shoal.tables.identifiers import like_identifiers, refuse_identifiers
 from shoal.tables.spelling import UNITS_READ_ALIKE
-from shoal.tables.values import Codes, Numbers, Places, Values
-from shoal.tables.weights import no_weights, weights_in
 
 
 class Watch:
@@ -47,28 +46,6 @@ class Watch:
         start = time.perf_counter()
         yield
         self.seconds[step] = self.seconds.get(step, 0.0) + time.perf_counter() - start
-
-
-class LeftOut(NamedTuple):
-    """The records before some were left out.
-
-    Attributes
-    ----------
-    rows : int64[m]
-        Those that are published.
-    everybody : the quasi-identifiers with the values of all records
-    weights : float64[n] or None
-        The weights of all records.
-    """
-
-    rows: Array
-    everybody: list[schema.Read]
-    weights: Array | None
-
-    @property
-    def removed(self) -> int:
-        """Return the number of records that were left out."""
-        return len(self.everybody[0].values.missing) - len(self.rows)
 
 
 @dataclass(frozen=True)
@@ -300,7 +277,7 @@ def _prepared(
         table, reads, coded = coding.applied(table, columns, reads, plan, text=text, decimal=decimal)
     n_in = table.num_rows
     missing = {read.attribute.name: int(read.values.missing.sum()) for read in reads}
-    keep, dropped = _kept_rows(reads, missing, plan)
+    keep, dropped = kept_rows(reads, missing, plan)
     if keep is not None:
         table, reads = table.take(keep), [taken(read, keep) for read in reads]
     _check_sizes(plan, table.num_rows, n_in)
@@ -355,34 +332,6 @@ def _settled(prepared: Prepared) -> Prepared:
     )
 
 
-def _kept_rows(reads: list[schema.Read], missing: dict[str, int], plan: Plan) -> tuple[Array | None, int]:
-    """Return the rows to keep (None for all) and the number of rows to drop, by the rule for missing values."""
-    incomplete = [name for name, count in missing.items() if count]
-    if plan.missing == "value" or not incomplete:
-        return None, 0
-    if plan.missing == "error":
-        raise DataError(
-            f"No quasi-identifier may have missing values (missing='error'). Got {sum(missing.values())}, "
-            f"in {', '.join(repr(name) for name in incomplete)}.",
-            hint="missing='value' publishes them as missing, missing='drop' drops these rows.",
-        )
-    dropped = np.logical_or.reduce([read.values.missing for read in reads])
-    return np.flatnonzero(~dropped), int(dropped.sum())
-
-
-def taken(read: schema.Read, rows: Array) -> schema.Read:
-    """Return the values of some records."""
-    values: Values = read.values
-    if isinstance(values, Codes):
-        values = Codes(values.codes[rows], values.levels)
-    elif isinstance(values, Places):
-        values = Places(values.degrees[rows])
-    else:
-        values = Numbers(values.values[rows])
-    original = None if read.original is None else Numbers(read.original.values[rows])
-    return schema.Read(read.attribute, values, read.writings, original)
-
-
 def _warnings(native: Any, table: Any, columns: tuple[schema.Column, ...], plan: Plan) -> Iterator[str]:
     """Yield warnings of what weakens the protection."""
     if frames.has_labels(native) and not plan.shuffle:
@@ -405,16 +354,6 @@ def _warnings(native: Any, table: Any, columns: tuple[schema.Column, ...], plan:
 
 def _is_published(names: list[str]) -> str:
     return "it is published as a quasi-identifier" if len(names) == 1 else "they are published as quasi-identifiers"
-
-
-def weights_of(table: Any, plan: Plan, decimal: str) -> Array | None:
-    """Return the weights of the records, None if the plan names none."""
-    if plan.weight is None:
-        return None
-    weights = weights_in(table.column(plan.weight), plan.weight, decimal)
-    if not weights.sum() > 0:
-        raise no_weights(plan.weight, "zeros only")
-    return weights
 
 
 def _check_sizes(plan: Plan, n: int, n_in: int) -> None:

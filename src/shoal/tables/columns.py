@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from shoal.arrays import Array
-from shoal.errors import DataError, OptionError
+from shoal.errors import DataError
 from shoal.tables import texts
 from shoal.tables.dates import in_universal_time
 from shoal.tables.digit_dates import as_texts, kind_of, of_digits
+from shoal.tables.levels import decode_levels
 from shoal.tables.notation import Notation, is_text, trimmed
 from shoal.tables.numerals import Numeral, plain_numbers
-from shoal.tables.values import Chosen, Codes, Computed, Numbers, Places, Rows, Values
+from shoal.tables.values import Chosen, Computed, Numbers, Places, Rows, Values
 
 # Double precision cannot distinguish larger integers, and larger numbers overflow when squared.
 LARGEST_INTEGER = 2**53
@@ -110,7 +111,7 @@ def decode(
 
     writing = Notation(column.type, text and is_text(column.type), decimal, digits, pattern)
     if kind in ("nominal", "ordinal", "hierarchical", "boolean"):
-        return _codes(column, kind, levels, name), writing
+        return decode_levels(column, kind, levels, name), writing
     if pa.types.is_null(column.type):
         return Numbers(np.full(len(column), np.nan)), writing
     if kind == "date":
@@ -248,83 +249,6 @@ def check_numbers(numbers: Array, kind: str, name: str) -> None:
         raise DataError(
             f"The column {name!r} must hold whole numbers, as declared. Got others.", hint="declare it 'continuous'."
         )
-
-
-def _codes(column: Any, kind: str, levels: Sequence[Any], name: str) -> Codes:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    plain = column
-    given: list[str] = [_word(level) for level in levels]
-    if pa.types.is_dictionary(column.type):
-        plain = column.cast(column.type.value_type)
-        if kind == "ordinal" and not given:
-            given = [_word(level) for level in column.chunk(0).dictionary.to_pylist()] if column.num_chunks else []
-    if pa.types.is_null(plain.type):  # Arrow cannot encode it if there are no rows
-        plain = plain.cast(pa.string())
-    numeric = pa.types.is_integer(plain.type) or pa.types.is_floating(plain.type) or pa.types.is_boolean(plain.type)
-    if pa.types.is_floating(plain.type):
-        plain = plain.cast(pa.float32()) if pa.types.is_float16(plain.type) else plain
-        # NaN is not a level, and 0 and -0 are the same one.
-        plain = pc.if_else(pc.is_nan(plain), None, pc.add(plain, pa.scalar(0.0, plain.type)))
-    encoded = pc.dictionary_encode(plain)
-    encoded = encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
-    values = encoded.dictionary.drop_null().to_pylist()
-    codes = (
-        pc.fill_null(pc.if_else(plain.is_null(), None, encoded.indices), -1)
-        .to_numpy(zero_copy_only=False)
-        .astype(np.int64)
-    )
-    words = values if is_text(plain.type) else [_word(level) for level in values]
-    if len(set(words)) < len(words):
-        raise DataError(f"The column {name!r} holds different values that are written alike.")
-    if kind == "boolean" and len(words) > 2:
-        raise DataError(
-            f"A boolean attribute must have two values. Got {len(words)} in the column {name!r}.",
-            hint=f"pass types={{{name!r}: 'nominal'}}, or declare what stands for a missing value.",
-        )
-    if kind == "ordinal" and not given:
-        if not numeric and not all(_is_number(word) for word in words):
-            raise OptionError(
-                f"An ordinal attribute must have its levels in order. Got none for the column {name!r}.",
-                hint=f"pass levels={{{name!r}: [lowest, .., highest]}}.",
-            )
-        given = [words[p] for p in sorted(range(len(values)), key=lambda p: float(values[p]))]
-    if kind != "ordinal" and is_text(plain.type):
-        # By code points, as Python sorts; Arrow is quicker, and most of these columns have many levels.
-        order = pc.sort_indices(encoded.dictionary.drop_null()).to_numpy()
-        new = np.full(len(order) + 1, -1, np.int64)
-        new[order] = np.arange(len(order))
-        return Codes(new[codes], tuple(words[p] for p in order.tolist()))
-    if kind != "ordinal":
-        given = sorted(words)
-    if len(set(given)) < len(given):
-        raise OptionError(f"The levels of the column {name!r} must be different.")
-    place = {level: p for p, level in enumerate(given)}
-    unknown = [p for p, word in enumerate(words) if word not in place]
-    if unknown:
-        rows = int(np.isin(codes, unknown).sum())
-        raise DataError(
-            f"The column {name!r} must hold its levels only. Got others in {rows} rows.",
-            hint="add them to its levels, or declare what stands for a missing value.",
-        )
-    new = np.array([place[word] for word in words] + [-1], np.int64)
-    return Codes(new[codes], tuple(given))
-
-
-def _word(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    # Some data frames turn integers with missing values into floats: 2.0 is the level 2.
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-
-
-def _is_number(word: str) -> bool:
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True
 
 
 def _dates(column: Any, writing: Notation, name: str) -> tuple[Numbers, Notation]:

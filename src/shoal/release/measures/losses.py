@@ -17,7 +17,7 @@ from shoal.release.groups.coordinates import Coordinates, embedded
 from shoal.release.measures.rounding import digits_left, most_digits
 
 if TYPE_CHECKING:
-    from shoal.release.preparation import LeftOut
+    from shoal.release.rows import LeftOut
 
 
 class Losses(NamedTuple):

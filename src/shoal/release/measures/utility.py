@@ -24,7 +24,7 @@ from shoal.tables.schema import Attribute, Read
 from shoal.tables.values import Codes, Numbers, grouped
 
 if TYPE_CHECKING:
-    from shoal.release.preparation import LeftOut
+    from shoal.release.rows import LeftOut
     from shoal.tables.hierarchy import Hierarchy
 
 
