@@ -250,12 +250,15 @@ class _Hunt:
             if time.perf_counter() >= self.until or (self.steps is None and self._ended()):
                 self.stop.set()
 
-        if self._provable():
-            # A glance at it first, then the proof.
-            search.run(Budget(self.begin + SEARCHING * (self.until - self.begin)), told)
-            self._prove(search)
-            told()
-        search.run(Budget(self.until, self.steps), told)
+        try:
+            if self._provable():
+                # A glance at it first, then the proof.
+                search.run(Budget(self.begin + SEARCHING * (self.until - self.begin)), told)
+                self._prove(search)
+                told()
+            search.run(Budget(self.until, self.steps), told)
+        finally:
+            self.labels, self.error = search.labels, search.error
 
     def _prove(self, search: Evolution) -> None:
         """Raise the bound, and look for the optimum with the proof that it is."""

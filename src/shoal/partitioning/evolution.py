@@ -162,6 +162,7 @@ class Evolution:
         """Run chains, on threads; what they end with is offered, what they met is remembered."""
         seeds = self.rng.integers(0, 2**63, len(budgets))
         starts = [self._start(generation, number) for number in range(len(budgets))]
+        begun: list[Chain] = []
 
         def speak(chain: Chain) -> None:
             with self._lock:
@@ -173,19 +174,30 @@ class Evolution:
         def run(number: int) -> Chain:
             far = (number + generation + self.turn) % 2 == 1
             chain = Chain(self.place, starts[number], int(seeds[number]), far=far, remember=len(budgets) > 1)
+            begun.append(chain)
             chain.cycle(budgets[number], self.stop, HEAT if number % 2 else LESS_HEAT, speak)
             return chain
 
-        with ThreadPoolExecutor(self.n_jobs) as threads, ending(self.stop):
-            for chain in threads.map(run, range(len(budgets))):
-                self.steps += chain.steps
-                self.seconds += chain.seconds
-                with self._lock:
-                    self.offer(chain.best())
-                    self._told()
-                if len(budgets) > 1:
-                    self.memory.add(chain.met())
-                    self.memory.add_partition(chain.best())
+        try:
+            with ThreadPoolExecutor(self.n_jobs) as threads, ending(self.stop):
+                for chain in threads.map(run, range(len(budgets))):
+                    self._take(chain, remember=len(budgets) > 1)
+        except BaseException:
+            # Whoever interrupts a search gets the best of it, also of chains that had not come to their end.
+            for chain in begun:
+                self.offer(chain.best())
+            raise
+
+    def _take(self, chain: Chain, *, remember: bool) -> None:
+        """Take what a chain came to."""
+        self.steps += chain.steps
+        self.seconds += chain.seconds
+        with self._lock:
+            self.offer(chain.best())
+            self._told()
+        if remember:
+            self.memory.add(chain.met())
+            self.memory.add_partition(chain.best())
 
     def _start(self, generation: int, number: int) -> Array:
         """Return where a chain starts: the first at the best partition so far, the others anew."""
