@@ -128,6 +128,35 @@ def test_places_and_blocks_are_put_together(visit, tmp_path):
     assert role_of(page, "lat") == "quasi-identifier"
 
 
+def test_an_answer_takes_back_nothing_that_was_written_since(visit):
+    page = visit()
+    open_demo(page)
+    to_protection(page)
+    open_folds(page)
+    page.get_by_role("button", name="Use noise").click()
+    page.get_by_text("A private release, in place of groups.").first.wait_for()
+    held = []
+    page.route("**/api/v1/tables/*/plan", lambda route: held.append(route))
+
+    def let_go(number):
+        while len(held) <= number:  # each waits for the answer to the one before
+            page.wait_for_timeout(20)
+        held[number].continue_()
+
+    write(page, "Lowest of income", "0")
+    write(page, "Highest of income", "20000")
+    with page.expect_response(lambda response: response.request.method == "PATCH"):
+        let_go(0)
+    page.get_by_text("income: lower declared.").first.wait_for()
+    assert page.get_by_label("Highest of income").input_value() == "20000"
+    write(page, "Missing counts as of income", "0")
+    let_go(1)
+    with page.expect_response(lambda response: '"missing"' in (response.request.post_data or "")) as answered:
+        let_go(2)
+    income = answered.value.json()["plan"]["domain"]["columns"]["income"]
+    assert income == {"kind": "continuous", "lower": 0, "upper": 20000, "missing": 0}
+
+
 def test_noise_takes_the_place_of_groups(visit, axe):
     page = visit()
     open_demo(page)

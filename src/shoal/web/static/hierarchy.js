@@ -3,7 +3,7 @@
 import { html, useEffect, useState } from "./vendor/htm-preact.js";
 import * as api from "./api.js";
 import { ErrorNotice, Field, Select } from "./parts.js";
-import { attempt, changeColumns, set, store } from "./store.js";
+import { attempt, changeColumns, store, told } from "./store.js";
 import { plural, whole } from "./words.js";
 
 /** Nodes of a tree come parents first; return the children of each. */
@@ -76,7 +76,7 @@ export function HierarchyPart({ column }) {
   };
   const load = (file) => file && attempt(async () => {
     setTree(await api.upload(`tables/${table}/hierarchy/upload`, file, { "X-Shoal-Column": encodeURIComponent(column.name), "X-Shoal-Name": encodeURIComponent(file.name) }));
-    set({ table: await api.get(`tables/${table}`) });
+    told(await api.get(`tables/${table}`));
   });
   return html`<div class="whole" data-field="hierarchies"><div class="row">
       <div class="grow"><${Field} label="Hierarchy" note="How values generalise, such as 47677 to 476**"><${Select} value=${how} options=${HOW} onChange=${pick} /><//></div>

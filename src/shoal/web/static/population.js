@@ -4,14 +4,14 @@ import { html } from "./vendor/htm-preact.js";
 import * as api from "./api.js";
 import { Field, Fold, NumberField, TextField } from "./parts.js";
 import { Told } from "./fields.js";
-import { attempt, changeFields, say, set, store } from "./store.js";
+import { attempt, changeFields, say, store, told } from "./store.js";
 
 export function PopulationPart({ table }) {
   const { plan } = table;
   const file = table.fields.population ?? null;
   const [low, high] = plan.presence || [null, null];
   const load = (chosen) => chosen && attempt(async () => {
-    set({ table: await api.upload(`tables/${table.id}/population/upload`, chosen, { "X-Shoal-Name": encodeURIComponent(chosen.name) }) });
+    told(await api.upload(`tables/${table.id}/population/upload`, chosen, { "X-Shoal-Name": encodeURIComponent(chosen.name) }));
     say(`The population is ${chosen.name}.`, true);
   });
   const shares = (pair) => changeFields({ presence: pair.includes(null) ? null : pair }, pair.includes(null) ? "No range of presence." : `Presence from ${pair[0]} to ${pair[1]}.`);

@@ -4,7 +4,7 @@ import { html } from "./vendor/htm-preact.js";
 import * as api from "./api.js";
 import { Cost, Field, Fold, Notice, NumberField, Select, TextField } from "./parts.js";
 import { GenericField, OptionsPart, Told, fieldOf } from "./fields.js";
-import { attempt, changeFields, jobsOf, say, set, store } from "./store.js";
+import { attempt, changeFields, jobsOf, say, store, told } from "./store.js";
 import { number, plural, scalar } from "./words.js";
 
 const filled = (value) => (value === store.catalogue.private.fill_in ? null : value ?? null);
@@ -83,7 +83,7 @@ function DomainPart({ table }) {
     if (made) changeFields({ domain: made.domain }, "A new template.");
   };
   const load = (file) => file && attempt(async () => {
-    set({ table: await api.post(`tables/${table.id}/domain`, { text: await file.text() }) });
+    told(await api.post(`tables/${table.id}/domain`, { text: await file.text() }));
     say(`The domain is that of ${file.name}.`, true);
   });
   return html`<section class="panel" aria-labelledby="domain" data-field="domain"><h2 id="domain">What the columns can hold</h2><${Cost} words="Bounds and values that are taken from the table would tell about it: the highest income is somebody’s income. Declare them from a law, a questionnaire or common sense, without looking at the table." cost=${fieldOf("domain").cost} />

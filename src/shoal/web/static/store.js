@@ -67,7 +67,7 @@ async function openTable(id) {
     set({ table: null });
     return;
   }
-  await attempt(async () => set({ table: await api.get(`tables/${id}`) }));
+  await attempt(async () => told(await api.get(`tables/${id}`)));
 }
 
 // --- doing things ---
@@ -88,20 +88,23 @@ export async function attempt(action) {
 }
 
 let queue = Promise.resolve();
+const pending = []; // Changes that the server has not answered yet, as functions of the table.
+
+/** Take the server's word for a table, with the changes on top that are still on their way. */
+export const told = (table) => set({ table: pending.filter((one) => one.id === table.id).reduce((now, one) => one.draw(now), table) });
 
 /** Changes of a plan go to the server one after the other; each is one step of undo. */
-export function change(method, path, body, said, optimistic) {
-  if (optimistic && store.table) set({ table: optimistic(store.table) });
+export function change(method, path, body, said, optimistic = (table) => table) {
   const id = store.table.id;
+  const mine = { id, draw: optimistic };
+  pending.push(mine);
+  set({ table: optimistic(store.table) });
   queue = queue.then(async () => {
     const table = await attempt(() => api.call(method, `tables/${id}/${path}`, body));
-    if (table && table.columns_list) {
-      if (store.view.table === id) set({ table });
-      if (said) say(said, table.can_undo);
-    } else if (optimistic) {
-      const kept = await api.get(`tables/${id}`).catch(() => null);
-      if (kept) set({ table: kept });
-    }
+    const known = table?.columns_list ? table : await api.get(`tables/${id}`).catch(() => null);
+    pending.splice(pending.indexOf(mine), 1);
+    if (known && store.table?.id === id) told(known);
+    if (table?.columns_list && said) say(said, table.can_undo);
   });
   return queue;
 }
@@ -149,7 +152,7 @@ export const working = (job) => job && (job.state === "queued" || job.state === 
 export async function start(request) {
   await queue;
   const job = await attempt(() => api.post("jobs", request));
-  if (job) take(job);
+  if (job) take({ ...job, ...store.jobs[job.id] }); // A quick job may have told of its end before this answer came.
   return job;
 }
 
