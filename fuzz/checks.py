@@ -32,7 +32,9 @@ def _has_shape(error: str) -> bool:
     """Return whether an error says what must hold, what was given and what to do, or lists several that do."""
     several = SEVERAL.fullmatch(error)
     gap = "\n" if several is not None and "\n" in several[1] else " "
-    problems = [error] if several is None else re.split(rf"{gap}\d+\. (?=k |[A-Z'])(?!Got|Hint)", several[1])[1:]
+    # A number that ends a sentence is none of a problem: "only k = 1 would hold, not 2. No role .."
+    begins = rf"(?:^|(?<=[.?])){gap}\d+\. (?=k |[A-Z'])(?!Got|Hint)"
+    problems = [error] if several is None else re.split(begins, several[1])[1:]
     return all(SHAPE.fullmatch(problem) for problem in problems)
 
 

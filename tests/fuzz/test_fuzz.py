@@ -232,6 +232,7 @@ def test_other_errors_warnings_and_words_are_found(released):
         f"{several}\n1. It must have a value. Got none.\n2. k counts units: there must be 3. Got 1.",
         f"{several} 1. It must have a value. Got none. 2. Another must as well. Hint: both do.",
         f"{several} 1. It must have a value. Got none. 2. It may be at most 1. Hint: demand less.",
+        f"{several} 1. It must have a value. Got none. 2. Only k = 1 would hold, not 2. No role is said. Hint: do.",
     ):
         assert checks.check(case, Outcome("refused", texts={"error": words})) == []
     wrong = f"{several}\n1. A step must be above 0. Got 0.1.\n2. No full stop"

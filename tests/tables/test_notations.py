@@ -98,6 +98,12 @@ def test_digits_of_typed_columns_are_moments_too(kind):
     assert published([19851231235900, 19860101000100], [504921600e6], kind)[1] == [19860101000000]
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("value", [1.7976931348623157e308, -1.7976931348623157e308])
+def test_numbers_beyond_all_dates_are_numbers(value):
+    assert inferred([value, 3.0], pa.float64()) == "continuous"
+
+
 def test_the_mean_of_dates_in_digits_is_a_date():
     """As numbers, the mean of 19851231 and 19860101 is 19855666."""
     kind, found = published(["19851231", "19860102"], [5843.6])

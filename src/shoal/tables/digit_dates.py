@@ -11,6 +11,8 @@ from shoal.errors import DataError
 from shoal.tables.calendar import EARLIEST, LATEST, exist
 from shoal.tables.dates import ambiguous_order, refuse_short_years
 
+# All dates and moments are less, and a hundred times as much is no overflow.
+LARGEST = 1e15
 # With fewer different numbers of six digits, it may be chance that all are dates with years of two digits.
 _BY_CHANCE = 10
 # The number of digits of patterns.
@@ -47,7 +49,7 @@ def of_digits(digits: Array, name: str) -> str | None:
         If most are dates but not all, or if they can be read in several ways.
     """
     for pattern, second in (("%Y%m%d%H%M", 100), ("%Y%m%d%H%M%S", 1)):
-        fit = _are_moments(digits * second)
+        fit = _are_moments(np.where(np.abs(digits) < LARGEST, digits, 0) * second)
         if len(fit) and fit.all():
             return pattern
         _refuse_nearly_digits((pattern, fit), name)
