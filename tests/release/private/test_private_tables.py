@@ -184,6 +184,15 @@ def test_rows_of_a_unit_beyond_the_declared_number_are_left_out():
     assert "counts by itself" not in made.report()
 
 
+def test_units_that_read_alike_are_one():
+    """Who is spelt in several ways must not have more rows than the noise is for."""
+    for units, kept in ((["Bob", "bob ", "bob", "ann", "01", "1"], 3), ([0.0, -0.0, 1.0, 1.0, 2.0, 3.0], 4)):
+        table = pa.table({"sex": ["f", "m"] * 3, "person": units})
+        declared = {"columns": {"sex": DOMAIN["sex"]}, "rows_per_unit": 1}
+        made = released(table, dp="histogram", unit="person", domain=declared)
+        assert made.rows_left_out == len(units) - kept
+
+
 def test_noise_grows_with_the_rows_of_a_unit(monkeypatch):
     scales = {}
     for rows in (1, 4):

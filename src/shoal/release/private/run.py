@@ -15,6 +15,7 @@ from shoal.dp.domain import Coded, Domain, template
 from shoal.dp.registry import PrivateRelease, find
 from shoal.errors import DataError, OptionError, near_names
 from shoal.plan import Plan
+from shoal.privacy.classes import units_of
 from shoal.progress import Progress, part, throttled
 from shoal.release.private.table import PrivateTable
 from shoal.tables import columns as _columns
@@ -79,7 +80,7 @@ def ready(native: Any, plan: Plan, *, text: bool = False, decimal: str = ".") ->
     rows, neighbours = np.arange(table.num_rows), Neighbours(1)
     if plan.unit is not None:
         most = _rows_per_unit(plan, domain, release)
-        rows, neighbours = _bounded(table.column(plan.unit), plan.unit, most), Neighbours(most, plan.unit)
+        rows, neighbours = _bounded(table.column(plan.unit), plan.unit, most, decimal), Neighbours(most, plan.unit)
     elif domain.rows_per_unit is not None:
         raise OptionError(
             "The 'rows_per_unit' of a domain must come with a 'unit' (--unit), whose rows they are. Got none.",
@@ -147,10 +148,13 @@ def _rows_per_unit(plan: Plan, domain: Domain, release: PrivateRelease) -> int:
     return most
 
 
-def _bounded(column: Any, name: str, most: int) -> Array:
-    """Return int64[m]: rows with at most `most` of every unit, the first ones; no unit decides about another."""
-    codes = _columns.decode(column, "nominal", name=name)[0].codes  # type: ignore[union-attr]
-    missing = int((codes < 0).sum())
+def _bounded(column: Any, name: str, most: int, decimal: str = ".") -> Array:
+    """Return int64[m]: rows with at most `most` of every unit, the first ones; no unit decides about another.
+
+    Units that a person reads as one are one, as everywhere: a person whose name is spelt in several ways would have
+    more rows than the noise is for.
+    """
+    codes, missing, _ = units_of(column, name, decimal)
     if missing:
         raise DataError(f"The unit {name!r} must have no missing values. Got {missing}.")
     order = np.argsort(codes, kind="stable")
