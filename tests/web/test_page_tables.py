@@ -531,3 +531,22 @@ def test_a_column_is_read_by_its_different_texts(monkeypatch):
     )
     assert sum(inspection._column(table, "answer", text=True, decimal=".")["picture"]["counts"]) == 7000
     assert read == [7]
+
+
+def test_a_table_may_be_closed_while_its_upload_comes(tmp_path):
+    async def flow():
+        async with visiting(tmp_path, upload_bytes=4) as visit:
+
+            async def parts():
+                yield b"a,b\n"
+                (table,) = (await visit.get("/state"))["tables"]
+                await visit.ask("DELETE", f"/tables/{table['id']}", status=204)
+                yield b"1,2\n"  # more than may be uploaded
+
+            headers = {"x-shoal-name": "a.csv"}
+            refused = await visit.ask("POST", "/tables/upload", headers=headers, content=parts(), status=413)
+            return refused, (await visit.get("/state"))["tables"]
+
+    refused, tables = run(flow())
+    assert "at most" in refused["error"]["message"]
+    assert tables == []

@@ -201,7 +201,7 @@ class Desk:
         """Close a table; an upload is wiped, once no job needs it."""
         if any(job.table == table.id and not job.ended for job in user.jobs.values()):
             raise Fault(409, "A table must not be needed by a job to be closed. Got one that is.", "cancel the job.")
-        del user.tables[table.id]
+        user.tables.pop(table.id, None)  # it may have been closed while its upload was broken off
         shutil.rmtree(table.folder, ignore_errors=True)
         user.events.add("gone", {"table": table.id})
 

@@ -58,6 +58,7 @@ class Worker:
         self.task, self.folder, self.memory, self.seconds, self.beyond = task, folder, memory, seconds, beyond
         self._process: asyncio.subprocess.Process | None = None
         self._killed: Killed | None = None
+        self._ended = False
 
     async def run(self, heard: Heard) -> dict[str, Any]:
         """Carry out the task, and return its answer.
@@ -86,6 +87,8 @@ class Worker:
         )
         watch = asyncio.ensure_future(self._watch(process))
         try:
+            if self._ended:  # killed while the system made the process
+                self.kill()
             self._say(self.task)
             answer = await self._answer(process, heard)
         finally:
@@ -121,7 +124,8 @@ class Worker:
         self._say({"stop": True})
 
     def kill(self) -> None:
-        """End it at once, with everything that it started."""
+        """End it at once, with everything that it started; one that has not begun ends as soon as it does."""
+        self._ended = True
         if self._process is not None and self._process.returncode is None:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)
