@@ -234,6 +234,10 @@ def _verified(target: Path, certificate: Path, outcome: Outcome) -> None:
         outcome.faults.append(f"verify: {error}")
         return
     counted = getattr(audit, "k", None)  # a private table has none
+    if counted is not None and outcome.certificate is not None:
+        sizes = {str(size): count for size, count in audit.sizes.items()}
+        if sizes != outcome.certificate["group_sizes"]:
+            outcome.faults.append("verify: other groups than the certificate tells")
     if not audit:
         outcome.faults.append("verify: a table that does not hold")
     elif counted is not None and outcome.release is not None and counted != outcome.release.audit.k:

@@ -11,7 +11,8 @@ import pytest
 
 import shoal
 from shoal import io
-from shoal.errors import DataError, ShoalError
+from shoal.engines.verification import open_published, verify_promised
+from shoal.errors import DataError, DisclosureError, ShoalError
 from shoal.plan import Plan
 from shoal.release import certificate
 from shoal.release.certificate import PUBLIC, Certificate, public_plan, read_certificate, withheld
@@ -221,6 +222,31 @@ def test_a_certificate_that_was_changed_is_verified_or_refused(saved, tmp_path):
             refused.append(str(error))
     assert verified > 100 < len(refused)
     assert not [words for words in refused if "asthma" in words]
+
+
+def counted_in_pieces(table, certificate):
+    return verify_promised(open_published(table, {}, 2**28), read_certificate(certificate), memory=2**28)
+
+
+@pytest.mark.parametrize("verify", [verify_file, counted_in_pieces])
+def test_a_certificate_that_tells_more_than_holds_is_refused(saved, tmp_path, verify):
+    release, folder = saved
+    k, held = release.k, {one.attribute: one.held for one in release.audit.models}
+    lies = {
+        rf"k = {k + 1} must hold, .* Got k = {k}\.": lambda told: told["k"].update(held=k + 1),
+        r"'t-closeness t=0.4' must hold in 'ill'": lambda told: told["models"][0].update(held=held["ill"] - 0.01),
+        r"'distinct-diversity l=2' must hold in 'pay'": lambda told: told["models"][2].update(held=held["pay"] + 1),
+    }
+    for words, lie in lies.items():
+        told = json.loads((folder / "m.json").read_text())
+        lie(told)
+        (tmp_path / "m.json").write_text(json.dumps(told))
+        with pytest.raises(DisclosureError, match=words):
+            verify(folder / "out.csv", tmp_path / "m.json")
+    less = json.loads((folder / "m.json").read_text())
+    less["k"]["held"], less["models"][2]["held"] = k - 1, held["pay"] - 1
+    (tmp_path / "m.json").write_text(json.dumps(less))
+    assert verify(folder / "out.csv", tmp_path / "m.json")
 
 
 @pytest.mark.parametrize(

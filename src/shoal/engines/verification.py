@@ -21,6 +21,7 @@ from shoal.release.verification import (
     require_no_others,
     require_same_hash,
     require_same_rows,
+    require_told,
     require_whole,
 )
 
@@ -102,6 +103,7 @@ def verify_promised(
         together = audited(promised.quasi_identifiers, wanted if len(blocks) == 1 else None, plan, None)
     require_same_rows(together.rows, promised, name)
     require_privacy(together, name)
+    require_told(together, promised, name)
     if together.whole is not None:
         require_whole(together.whole, promised, name)
     if alone:

@@ -111,6 +111,7 @@ def verify_file(
         table_of(str(population)) if isinstance(population, str | PathLike) else population,
     )
     require_privacy(together, source.name)
+    require_told(together, promised, source.name)
     if earlier is not None:
         _check_pair(earlier if isinstance(earlier, Source) else read(earlier, header=True), source, promised, plan)
     return replace(together, whole=_checked_whole(source, promised))
@@ -183,6 +184,33 @@ def require_whole(found: Whole, promised: Certificate, name: str) -> None:
             f"says. Got k = {found.k}.",
             hint="verify the table as it was released.",
         )
+
+
+# A share by which what is measured may be worse than a certificate tells: formats differ in how they round numbers.
+ROUNDED = 1e-3
+
+
+def require_told(found: Audit, promised: Certificate, name: str) -> None:
+    """Refuse less than the certificate tells to hold: of k, and of models, unless they were counted in units."""
+    if found.k < promised.k.held:
+        raise DisclosureError(
+            f"In {name}, k = {promised.k.held} must hold, as its certificate says. Got k = {found.k}.",
+            hint="verify the table as it was released.",
+        )
+    if promised.k.held_in_units is not None:
+        return
+    told = {(one.attribute, one.model): one.held for one in promised.models}
+    for one in found.models:
+        held = told.get((one.attribute, str(one.model)))
+        if held is None:
+            continue
+        worse = held - one.held if one.model.rising else one.held - held
+        if worse > ROUNDED * max(1.0, abs(held)):
+            raise DisclosureError(
+                f"In {name}, {str(one.model)!r} must hold in {one.attribute!r} with {held:.4g} in the worst group, as "
+                f"its certificate says. Got {one.held:.4g}.",
+                hint="verify the table as it was released.",
+            )
 
 
 def require_same_file(source: Source, promised: Certificate) -> None:
