@@ -37,7 +37,9 @@ def test_a_plot_is_drawn(releases, run):
     run("compare", "people.csv", "a.csv", "b.csv", "--plot", "c.svg")
     assert "<svg" in (releases / "c.svg").read_text()
     assert "must not be there yet" in flat(run("compare", "people.csv", "a.csv", "--plot", "c.svg", code=2))
+    (releases / "c.svg").chmod(0o644)
     run("compare", "people.csv", "a.csv", "b.csv", "--plot", "c.svg", "--force")
+    assert (releases / "c.svg").stat().st_mode & 0o777 == 0o600  # its lines are exact figures of the original
 
 
 @pytest.mark.parametrize(("others", "inputs"), [((), ("people.csv",)), (("a.csv",), ("people.csv", "a.csv"))])

@@ -11,6 +11,7 @@ import pytest
 import shoal
 from shoal import io
 from shoal.errors import DisclosureError, OptionError, ShoalError
+from shoal.release.files import write_text
 from shoal.release.verification import verify_file
 
 pytestmark = pytest.mark.filterwarnings("ignore::shoal.errors.DisclosureWarning")
@@ -189,3 +190,14 @@ def test_the_record_is_all_that_holds_the_job(folder):
     assert record["job"]["population"] == "all.csv"
     assert set(certificate["withheld"]) == {"hierarchies", "population"}
     assert not {"all.csv", "zip.csv", "people.csv"} & set(json.dumps(certificate).split('"'))
+
+
+def test_a_private_file_stays_until_another_takes_its_place(tmp_path):
+    path = tmp_path / "map.html"
+    path.write_text("old")
+    with pytest.raises(UnicodeEncodeError):
+        write_text("\ud800", path, force=True, private=True)
+    assert path.read_text() == "old"
+    write_text("new", path, force=True, private=True)
+    assert path.read_text() == "new"
+    assert path.stat().st_mode & 0o777 == 0o600

@@ -87,7 +87,7 @@ def options(plan: Sequence[Option] = PLAN) -> tuple[Option, ...]:
         JOB,
         KEY,
         *maps.OPTIONS,
-        Option("--plot", "Plot loss and time (svg, png or pdf).", "FILE", panel=FILES),
+        Option("--plot", "Plot loss and time (svg, png or pdf), for the data holder.", "FILE", panel=FILES),
         switch("--force", "Overwrite an existing plot or map.", FILES),
         *READING,
         switch("--units", "Also show NCP, Total-IL, C_AVG and C_DM. Default if several forms are compared.", TALK),

@@ -99,9 +99,10 @@ def _plain(axes: Any, title: str) -> None:
 
 
 def _save(figure: Any, path: str, force: bool) -> None:
+    """Write a drawing that only its owner can read: its lines are exact figures of the original."""
     from shoal.io.files import checked_target, draft
 
     target = checked_target(Path(path), force)
-    with draft(target) as beside:
+    with draft(target, mode=0o600) as beside:
         figure.savefig(beside.path, format=target.suffix.lower()[1:], dpi=160)
         beside.publish(force)

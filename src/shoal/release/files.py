@@ -182,11 +182,6 @@ def _typed(table: Any, release: Release | PrivateTable | Update) -> Any:
 def write_text(text: str, path: Target, *, force: bool = False, private: bool = False) -> None:
     """Write a text file atomically; only its owner can read a private one."""
     target = checked_target(Path(path), force)
-    with draft(target) as beside:
-        if private:
-            if force:
-                # A file that is replaced hands on its permissions, so it goes first.
-                target.unlink(missing_ok=True)
-            os.chmod(beside.path, 0o600)
+    with draft(target, mode=0o600 if private else 0o666) as beside:
         beside.path.write_text(text, encoding="utf-8")
         beside.publish(force)
