@@ -15,7 +15,7 @@ from shoal.cli import shows
 from shoal.cli.command import takes
 from shoal.cli.shell import REFUSED, current, reports_errors
 from shoal.errors import OptionError, ShoalError
-from shoal.options.option import Given, Option
+from shoal.options.option import Given, Option, flags_of
 from shoal.options.table import PLAN, READING, TALKING
 
 if TYPE_CHECKING:
@@ -215,11 +215,13 @@ def _checks(promised: Certificate, k: int | None, compared: bool, held: list[boo
 def _verified_privately(source: Source, certificate: str, given: Given) -> bool:
     """Verify a differentially private release, and show what can be verified; return whether this is one."""
     from shoal.release.private.documents import read_private
-    from shoal.release.private.verification import verify_private
+    from shoal.release.private.verification import refuse_groups, verify_private
 
     promised = read_private(certificate)
     if promised is None:
         return False
+    asked = [flags_of(PLAN)[field] for field in given.of("plan")]
+    refuse_groups([*asked, *(["--earlier"] if given["earlier"] is not None else [])])
     found = verify_private(source, promised)
     if given["json"]:
         facts = {"file": source.name, "sha256": source.sha256, "rows": found.rows, "epsilon": found.epsilon}

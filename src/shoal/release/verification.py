@@ -88,10 +88,12 @@ def verify_file(
     """
     if not isinstance(certificate, Certificate):
         from shoal.release.private.documents import read_private
-        from shoal.release.private.verification import verify_private
+        from shoal.release.private.verification import refuse_groups, verify_private
 
         private = read_private(certificate)
         if private is not None:
+            given = {"population": population, "hierarchies": hierarchies, "levels": levels, "earlier": earlier}
+            refuse_groups([repr(name) for name, value in given.items() if value is not None])
             return verify_private(_opened(source), private)
     promised = certificate if isinstance(certificate, Certificate) else read_certificate(certificate)
     source = _opened(source)

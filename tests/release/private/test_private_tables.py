@@ -282,6 +282,18 @@ def test_a_changed_file_or_certificate_is_refused(folder):
             shoal.verify_file("release.parquet", "d.json")
 
 
+@pytest.mark.parametrize("options", [("-k", "50"), ("--earlier", "people.csv"), ("--population", "people.csv")])
+def test_what_is_about_groups_is_not_taken_for_checked(folder, options):
+    released().save("release.csv", certificate="release.csv.manifest.json")
+    code, words = shell("verify", "release.csv", *options)
+    assert code == 2, words
+    assert "has no groups to be checked" in words
+    assert options[0] in words
+    if options[0] != "-k":
+        with pytest.raises(OptionError, match="no groups"):
+            shoal.verify_file("release.csv", "release.csv.manifest.json", **{options[0][2:]: "people.csv"})
+
+
 def test_a_release_without_rows_is_not_written(folder):
     made = released(dp="strongly-safe", delta=1e-6, options={"k": 1000})
     assert made.rows == 0

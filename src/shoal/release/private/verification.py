@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from shoal.dp.domain import Domain
 from shoal.dp.released import COUNT
-from shoal.errors import DisclosureError
+from shoal.errors import DisclosureError, OptionError
 from shoal.io import Source
 from shoal.release.private.documents import PrivateCertificate
 
@@ -79,6 +80,15 @@ def verify_private(source: Source, promised: PrivateCertificate) -> PrivateAudit
             raise DisclosureError(f"The ledger in the certificate of {source.name} spends more than its {name}.")
     checked.append("the entries of the ledger add up to no more than the budget")
     return PrivateAudit(source.table.num_rows, promised.epsilon, promised.delta, tuple(checked))
+
+
+def refuse_groups(given: Sequence[str]) -> None:
+    """Refuse what could only be checked on a release of groups."""
+    if given:
+        raise OptionError(
+            f"A differentially private release has no groups to be checked. Got the option {given[0]}.",
+            hint="leave it out.",
+        )
 
 
 def require_domain(source: Source, domain: Domain) -> None:
