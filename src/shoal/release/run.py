@@ -293,6 +293,16 @@ def _order(n: int, plan: Plan) -> Array | None:
     return np.random.default_rng().permutation(n) if plan.shuffle else None
 
 
+def shuffled(release: Release) -> Release:
+    """Return a release with the same rows in random order, as its plan makes it with `shuffle`."""
+    plan = release.plan.model_copy(update={"shuffle": True})
+    order = np.random.default_rng().permutation(release.audit.rows)
+    table = release.table
+    table = frames.rebuilt(table, frames.names_of(table, "anonymize"), order, {}, relabel=True)
+    verified = Verified(without_metadata(table), release.audit)
+    return replace(release, verified=verified, labels=release.labels[order], plan=plan, kept=None)
+
+
 def _audited(result: Any, prepared: Prepared, blocks: list[Block], units: Array | None) -> Audit:
     """Return the audit of all quasi-identifiers of the table to publish, after checking k and all demands."""
     plan, strata = prepared.plan, prepared.strata

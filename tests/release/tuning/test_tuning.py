@@ -8,6 +8,7 @@ import pytest
 
 import shoal
 from shoal.errors import OptionError, ShoalError
+from shoal.release.run import release_of
 from shoal.release.tuning.bounds import LeastLoss, limit
 from shoal.release.tuning.measuring import measuring_of
 from shoal.release.tuning.search import Search, Trial
@@ -158,6 +159,25 @@ def test_rows_that_are_left_out_or_shuffled_do_not_stop_it():
     assert mixed.plan.shuffle
     assert mixed.release.kept is None
     assert mixed.release.audit.k >= mixed.plan.k
+
+
+@pytest.mark.parametrize("frame", [pa.Table.to_pandas, lambda table: table], ids=["pandas", "arrow"])
+def test_the_rows_that_were_measured_are_shuffled(monkeypatch, frame):
+    """A second run of a search that the clock ends might find other groups."""
+    runs = []
+    counted = "shoal.release.tuning.tuning.release_of"
+    monkeypatch.setattr(counted, lambda *given, **how: runs.append(release_of(*given, **how)) or runs[-1])
+    given = {"method": "mdav", "sensitive_attributes": ["ill"], "k": [3, 5, 8]}
+    found = shoal.tune(frame(people(3)), "linkage <= 0.3", shuffle=True, **given)
+    assert len(runs) == len(found.evidence)
+    (measured,) = [one for one in runs if one.plan.k == found.plan.k]
+    before, after = (list(map(tuple, pa.table(one.table).to_pandas().to_numpy())) for one in (measured, found.release))
+    assert sorted(before) == sorted(after)
+    assert before != after
+    assert found.release.plan == found.plan
+    assert found.release.certificate["shuffled"]
+    assert found.release.labels.tolist() != measured.labels.tolist()
+    shoal.verify(found.release.table, ["age", "pay", "town"], found.plan.k)
 
 
 def searched(figures, want, thorough=False):

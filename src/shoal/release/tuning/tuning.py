@@ -17,7 +17,7 @@ from shoal.plan import FORMS, WITHOUT_METHOD, Plan
 from shoal.progress import Progress, drawn, throttled
 from shoal.release.finished import source_of
 from shoal.release.preparation import prepare
-from shoal.release.run import release_of
+from shoal.release.run import release_of, shuffled
 from shoal.release.tuning.bounds import LeastLoss, surely
 from shoal.release.tuning.measuring import measuring_of
 from shoal.release.tuning.search import Search, Trial, in_words, nearest
@@ -250,9 +250,9 @@ def tuned(
         raise runner.error
     close = best or nearest(outcome.trials, wants, cost)
     chosen = None if best is None else best.plan
-    if chosen is not None and base.shuffle:
-        chosen = chosen.model_copy(update={"shuffle": True})
-        release = runner.carried_out(chosen)
+    if chosen is not None and release is not None and base.shuffle:
+        # The rows that were measured: another run of a search may find other groups.
+        chosen, release = chosen.model_copy(update={"shuffle": True}), shuffled(release)
     if release is not None:
         for words in release.warnings:
             warnings.warn(words, DisclosureWarning, stacklevel=4)
