@@ -82,7 +82,10 @@ def _others(draft: Draft, plan: dict[str, Any], domain: dict[str, Any], release:
             plan["identifiers"] = ["ident"]
     if random.random() < 0.3:
         pool = [markers.word(random) for _ in range(max(1, n // random.randint(1, 4)))]
-        draft.columns.append(Column("unit", "string", [random.choice(pool) for _ in range(n)], None, "unit"))
+        units = [random.choice(pool) for _ in range(n)]
+        ways = Random(f"{units} ways")
+        units = [ways.choice((unit, unit, f"{unit} ", f" {unit}", f"{unit}\u200b")) for unit in units]
+        draft.columns.append(Column("unit", "string", units, None, "unit"))
         plan["unit"] = "unit"
         domain["rows_per_unit"] = 1 if release in OF_ROWS else random.choice((1, 2, 5))
 

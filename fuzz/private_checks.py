@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from fractions import Fraction
@@ -11,6 +12,7 @@ from typing import Any
 
 from fuzz import markers
 from fuzz.case import Case
+from fuzz.models import read_as
 from fuzz.private import WITH_DELTA, declared_of
 from fuzz.running import Outcome
 from fuzz.trees import text_of
@@ -47,8 +49,19 @@ def check(case: Case, outcome: Outcome) -> Iterator[str]:
     shown = markers.in_values(value for values in table.values() for value in values)
     for marker in sorted(shown & (every - told(case))):
         yield f"marker in private table: {marker}"
+    yield from _units(case, outcome)
     yield from _ledger(case, outcome)
     yield from _silence(case, outcome, max(lengths, default=0))
+
+
+def _units(case: Case, outcome: Outcome) -> Iterator[str]:
+    """Check that rows of a unit beyond the declared number were left out, however the unit is written."""
+    if outcome.release is None or "unit" not in case.plan:
+        return
+    rows = Counter(map(read_as, case.column(case.plan["unit"]).values)).values()
+    beyond = sum(max(0, number - declared_of(case)["rows_per_unit"]) for number in rows)
+    if outcome.release.rows_left_out != beyond:
+        yield f"private units: {outcome.release.rows_left_out} rows were left out, not {beyond}"
 
 
 def _ledger(case: Case, outcome: Outcome) -> Iterator[str]:
