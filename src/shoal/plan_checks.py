@@ -32,6 +32,8 @@ WITH_PRIVACY = (
 )
 # Mappings and lists within each other, such as those of a hierarchy: what writes a plan cannot go much deeper.
 DEEPEST = 100
+# Of importance: products with costs stay finite.
+LARGEST_FACTOR = 1e100
 # Units of sizes of memory.
 UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 UNITS |= {f"{unit}I": 1024**power for power, unit in enumerate("KMGT", 1)}
@@ -171,9 +173,9 @@ def digits(value: dict[str, int]) -> dict[str, int]:
 
 
 def factors(value: dict[str, float]) -> dict[str, float]:
-    """Refuse factors of importance that are negative or infinite."""
-    if any(not 0 <= factor < float("inf") for factor in value.values()):
-        raise ValueError("must be finite numbers of at least 0")
+    """Refuse factors of importance that are negative, or so large that their products with costs are infinite."""
+    if any(not 0 <= factor <= LARGEST_FACTOR for factor in value.values()):
+        raise ValueError(f"must be numbers from 0 to {LARGEST_FACTOR:g}")
     return value
 
 
