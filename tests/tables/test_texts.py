@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from shoal.errors import DataError
 from shoal.tables import columns, texts
-from shoal.tables.calendar import to_days
+from shoal.tables.calendar import calendar_days, to_days
 from shoal.tables.dates import recognised
 from shoal.tables.notation import Notation
 from shoal.tables.texts import MARKERS, infer, to_moments, to_numbers, writer
@@ -310,3 +310,10 @@ def test_moments_with_a_zone_say_which_one_they_are_written_in():
     pattern = writer("datetime", Notation(pa.timestamp("us", "Europe/Vienna")))
     assert list(pattern(np.array([0.0]))) == ["1970-01-01 00:00:00 UTC"]
     assert list(writer("datetime", Notation(pa.timestamp("us")))(np.array([0.0]))) == ["1970-01-01 00:00:00"]
+
+
+@pytest.mark.parametrize("parts", [(2020, 0, 1), (2020, 13, 1), (2020, 1, 0), (2021, 2, 29), (0, 1, 1)])
+def test_days_that_no_calendar_has(parts):
+    year, month, day = (np.array([one, other]) for one, other in zip(parts, (2020, 5, 5), strict=True))
+    assert calendar_days(year, month, day) is None
+    assert calendar_days(year[1:], month[1:], day[1:]).tolist() == [18387.0]
