@@ -5,7 +5,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.release.report.evidence import Figures, Frequencies, Histogram, Measured, _suppressed, gather_evidence
+from shoal.release.report.evidence import (
+    Figures,
+    Frequencies,
+    Histogram,
+    Measured,
+    _codes,
+    _suppressed,
+    gather_evidence,
+)
 from shoal.tables.values import Codes, Numbers, Places, grouped
 
 K = 5
@@ -460,3 +468,14 @@ def test_a_large_table_is_summed_up():
 )
 def test_a_change_that_is_rounded_to_nothing_is_not_said_to_be_nothing(distance, digits, words):
     assert Figures("town", "nominal", distance=distance, digits=digits).changed == words
+
+
+def test_ranks_are_those_of_published_levels():
+    """How many other levels lie between two published ones is a matter of the originals."""
+    levels = ("none", "low", "middle", "high", "most")
+    before = Codes(np.array([0, 1, 2, 3, 4, -1]), levels)
+    after = Codes(np.array([0, 0, 0, 1, 1, -1]), ("low", "high"))
+    related = _codes(Measured("level", "ordinal", before, after), before, after, 2, 2)[2]
+    assert related.before.tolist() == [0, 0, 0, 1, 1, -1]
+    assert related.after.tolist() == [0, 0, 0, 1, 1, -1]
+    assert related.bounds == (0, 1)

@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from shoal.release.report.drawings import quantity, span, tick
+from shoal.release.report.drawings import _ends, quantity, span, tick
 from shoal.release.report.evidence import Measured, gather_evidence
 from shoal.release.report.render import Check, ColumnFacts, Facts, File, render
 from shoal.tables.values import Codes, Numbers
@@ -303,3 +303,10 @@ def test_spans_and_ticks():
     assert tick(0.0, "continuous", 2.0) == "0"
     assert tick(-0.001, "continuous", 2.0) == "0"
     assert tick(5330.4, "continuous", 9000.0) == "5,300"
+
+
+@pytest.mark.parametrize(
+    ("values", "ends"), [([0.0, 0.0], (-1, 1)), ([2.0, 5.0], (0, 5)), ([-3.0, -1.0], (-3, 0)), ([-1.0, 4.0], (-1, 4))]
+)
+def test_axes_go_through_zero_and_have_a_length(values, ends):
+    assert _ends(values) == ends
