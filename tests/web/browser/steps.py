@@ -104,9 +104,9 @@ def screen_is(page, name):
     page.get_by_role("navigation", name="Steps").locator("[aria-current=step]", has_text=name).wait_for()
 
 
-def settled(page):
-    """Wait until the last change has come back from the server, which the page says in a note."""
-    page.get_by_label("Last change").wait_for()
+def said(page, words):
+    """Wait until a change has come back from the server, which the page says in these words."""
+    page.get_by_text(words, exact=True).first.wait_for()
 
 
 def write(page, label, text):
@@ -115,13 +115,17 @@ def write(page, label, text):
     page.get_by_label(label, exact=True).blur()
 
 
+# What the fields of a domain are called on the page, and in it.
+KEYS = {"Lowest": "lower", "Highest": "upper", "Missing counts as": "missing", "Values": "values"}
+
+
 def declare(page, **columns):
     """Fill in the domain of a private release: for every column its fields; others are not released."""
     for name in page.locator(".model h3").all_inner_texts():
         if name not in columns:
             page.get_by_role("button", name=f"Do not release {name}").click()
-            page.get_by_text(f"{name} is not released.").first.wait_for()
+            said(page, f"{name} is not released.")
     for name, fields in columns.items():
         for label, text in fields.items():
             write(page, f"{label} of {name}", text)
-            settled(page)
+            said(page, f"{name}: {KEYS[label]} declared.")
