@@ -69,7 +69,7 @@ function send(mine, ask, said) {
 
 /** In turn, begin something with the plan that is on the page; nothing if a change of it is refused meanwhile. */
 export async function withChanges(id, begin) {
-  if (refusedBy === gesture) return undefined; // nobody has seen it
+  if (refusedBy === gesture) return void (refusedBy = -1); // nobody had seen it
   const waiting = pending.filter((one) => one.id === id);
   set({ error: null });
   return inTurn(() => (waiting.some((one) => one.refused) ? undefined : begin()));
