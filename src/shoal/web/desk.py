@@ -79,6 +79,8 @@ class Desk:
     def leave(self, user: User, why: str) -> None:
         """Wipe everything of a user; whoever started the server gets a new link."""
         self.queue.leave(user)
+        for table in user.tables.values():
+            _read_no_more(table)
         self.users.remove(user, why)
         self.on_link(self.new_link())
 
@@ -108,11 +110,12 @@ class Desk:
 
     # --- quick tasks ---
 
-    def begin(self, work: Coroutine[Any, Any, None]) -> None:
+    def begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Have something done beside."""
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     async def quick(
         self,
@@ -186,7 +189,7 @@ class Desk:
             if user.tables.get(table.id) is table:
                 user.events.add("table", table.summary())
 
-        self.begin(work())
+        table.reader = self.begin(work())
 
     def refuse_beyond(self, table: Table, reading: Mapping[str, Any]) -> None:
         """Refuse to read more of a database of the server than was offered, to those who may not open its tables."""
@@ -202,14 +205,22 @@ class Desk:
         if any(job.table == table.id and not job.ended for job in user.jobs.values()):
             raise Fault(409, "A table must not be needed by a job to be closed. Got one that is.", "cancel the job.")
         user.tables.pop(table.id, None)  # it may have been closed while its upload was broken off
+        _read_no_more(table)
         shutil.rmtree(table.folder, ignore_errors=True)
         user.events.add("gone", {"table": table.id})
 
-    def change(self, table: Table, draft: Draft) -> None:
-        """Take a new draft, if its plan can be."""
+    def change(self, user: User, table: Table, draft: Draft) -> None:
+        """Take a new draft, if its plan can be; all windows of the user are told."""
         for plan in (draft.plan(), draft.plan_of_population()):
             refuse_odd(plan, self.settings.paths, table.files)
         table.keep(draft)
+        user.events.add("table", table.summary())
+
+    def move(self, user: User, table: Table, step: int) -> None:
+        """Undo (-1) or redo (1) a step; all windows of the user are told."""
+        table.require_ready()
+        table.move(step)
+        user.events.add("table", table.summary())
 
     def located(self, table: Table, fields: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return fields of a plan with the place of a population that is not an upload: workers have other folders."""
@@ -327,12 +338,20 @@ class Desk:
         return self._job(user, "compare", name, task, table, plan=plan.job())
 
     def remove_job(self, user: User, job: Job) -> None:
-        """Take a finished job out of the list, with its files."""
+        """Take a finished job out of the list, with its files; what assesses a run goes with it."""
         if not job.ended:
             raise Fault(409, "A job must have come to its end to be removed. Got one that has not.", "cancel it first.")
-        del user.jobs[job.id]
-        shutil.rmtree(job.folder, ignore_errors=True)
-        user.events.add("gone", {"job": job.id})
+        for one in [job, *(other for other in list(user.jobs.values()) if other.of == job.id)]:
+            self.queue.cancel(user, one)
+            del user.jobs[one.id]
+            shutil.rmtree(one.folder, ignore_errors=True)
+            user.events.add("gone", {"job": one.id})
+
+
+def _read_no_more(table: Table) -> None:
+    """End the reading of a table that is closed: nothing of it is left, not even in the memory of a worker."""
+    if table.reader is not None:
+        table.reader.cancel()
 
 
 def in_short(plan: Plan) -> str:

@@ -50,8 +50,8 @@ class Events:
         if self.open_streams >= MOST_STREAMS:
             raise Fault(
                 429,
-                f"At most {MOST_STREAMS} streams of events may be open for one user. Got one more.",
-                "close other windows of the page.",
+                f"At most {MOST_STREAMS} windows of the page (streams of events) may be open at a time. Got one more.",
+                "close another window.",
             )
         self.open_streams += 1
         try:

@@ -6,6 +6,7 @@ It is plain ASGI, so that streams pass through it as they are. It refuses:
 * a `Host` that is not on the list. This alone stops DNS rebinding, in which `Origin` and `Host` agree;
 * an `Origin` that is not on the list, and requests that a browser says come from another site (`Sec-Fetch-Site`);
 * bodies beyond the limit, whatever `Content-Length` says, and those that come too slowly. Uploads see to it themselves;
+* more than a browser full of windows could ask for at a time;
 * WebSockets, which the page does not use.
 """
 
@@ -20,7 +21,7 @@ from typing import Any
 
 from shoal.web.faults import Fault, defect, told
 from shoal.web.peers import is_foreign
-from shoal.web.settings import BODY, SILENCE, SLOWEST, Settings
+from shoal.web.settings import BODY, REQUESTS, SILENCE, SLOWEST, Settings
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -65,6 +66,7 @@ class Guard:
         self.hosts = settings.hosts
         self.origins = settings.origins
         self.local = not settings.behind_proxy
+        self.answering = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or refuse it."""
@@ -75,16 +77,19 @@ class Guard:
             await send({"type": "websocket.close", "code": 1008})
             return
         reply = _with_headers(send, private=scope["path"].startswith("/api/"))
-        fault = self._fault(scope)
+        fault = self._fault(scope) if self.answering < REQUESTS else _too_many()
         if fault is not None:
             await _refuse(reply, fault)
             return
+        self.answering += 1
         body = receive if scope["path"].endswith("/upload") else _bounded(receive)
         try:
             await self.app(scope, body, reply)
         except Exception as error:
             # It was answered. The server would write its traceback, which may quote values of the data.
             log.error("%s", defect(error)["message"])
+        finally:
+            self.answering -= 1
 
     def _fault(self, scope: Scope) -> Fault | None:
         """Return why a request is refused; None if it is not."""
@@ -144,6 +149,10 @@ def _bounded(receive: Receive) -> Receive:
         return message
 
     return bounded
+
+
+def _too_many() -> Fault:
+    return Fault(503, f"At most {REQUESTS} requests may be answered at a time. Got one more.", "try again in a moment.")
 
 
 def _too_large() -> Fault:

@@ -157,9 +157,12 @@ class Queue:
 
     def add(self, user: User, job: Job) -> None:
         """Take a job, to be run when its turn comes."""
-        if sum(not one.ended for one in user.jobs.values()) >= MOST_WAITING or len(user.jobs) >= MOST_JOBS:
+        waiting = sum(not one.ended for one in user.jobs.values())
+        if waiting >= MOST_WAITING or len(user.jobs) >= MOST_JOBS:
             shutil.rmtree(job.folder, ignore_errors=True)
-            raise Fault(429, f"At most {MOST_WAITING} jobs may wait. Got one more.", "remove some, or wait.")
+            if waiting >= MOST_WAITING:
+                raise Fault(429, f"At most {MOST_WAITING} jobs may wait. Got one more.", "cancel some, or wait.")
+            raise Fault(429, f"At most {MOST_JOBS} jobs may be kept. Got one more.", "remove some that are finished.")
         user.jobs[job.id] = job
         self._waiting.append((user, job))
         self._next()

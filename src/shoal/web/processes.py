@@ -57,8 +57,8 @@ class Worker:
     ) -> None:
         self.task, self.folder, self.memory, self.seconds, self.beyond = task, folder, memory, seconds, beyond
         self._process: asyncio.subprocess.Process | None = None
+        self._unwanted = False
         self._killed: Killed | None = None
-        self._ended = False
 
     async def run(self, heard: Heard) -> dict[str, Any]:
         """Carry out the task, and return its answer.
@@ -85,10 +85,10 @@ class Worker:
             start_new_session=True,
             limit=LINE,
         )
+        if self._unwanted:
+            self.kill()
         watch = asyncio.ensure_future(self._watch(process))
         try:
-            if self._ended:  # killed while the system made the process
-                self.kill()
             self._say(self.task)
             answer = await self._answer(process, heard)
         finally:
@@ -124,8 +124,8 @@ class Worker:
         self._say({"stop": True})
 
     def kill(self) -> None:
-        """End it at once, with everything that it started; one that has not begun ends as soon as it does."""
-        self._ended = True
+        """End it at once, with everything that it started; if it has not started yet, as soon as it has."""
+        self._unwanted = True
         if self._process is not None and self._process.returncode is None:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)

@@ -226,44 +226,42 @@ async def read_again(table: AnyTable, given: schemas.Reading, user: AsUser, desk
 
 
 @tables.patch("/{id}/columns", response_model=schemas.TableWhole, responses=refusals(409))
-async def change_columns(table: AnyTable, given: schemas.Changes, desk: AtDesk) -> Any:
+async def change_columns(table: AnyTable, given: schemas.Changes, user: AsUser, desk: AtDesk) -> Any:
     """Change roles and settings of columns, in one step of undo."""
     table.require_ready()
     changes = [change.model_dump(exclude_unset=True) for change in given.changes]
     draft = table.draft.changed(changes, table.names)
-    desk.change(table, draft.with_fields(given.fields, table.names) if given.fields else draft)
+    desk.change(user, table, draft.with_fields(given.fields, table.names) if given.fields else draft)
     return table.whole()
 
 
 @tables.patch("/{id}/plan", response_model=schemas.TableWhole, responses=refusals(409))
-async def change_plan(table: AnyTable, given: schemas.Fields, desk: AtDesk) -> Any:
+async def change_plan(table: AnyTable, given: schemas.Fields, user: AsUser, desk: AtDesk) -> Any:
     """Change fields of the plan, in one step of undo."""
     table.require_ready()
-    desk.change(table, table.draft.with_fields(desk.located(table, given.fields), table.names))
+    desk.change(user, table, table.draft.with_fields(desk.located(table, given.fields), table.names))
     return table.whole()
 
 
 @tables.put("/{id}/plan", response_model=schemas.TableWhole, responses=refusals(409))
-async def replace_plan(table: AnyTable, given: schemas.PlanGiven, desk: AtDesk) -> Any:
+async def replace_plan(table: AnyTable, given: schemas.PlanGiven, user: AsUser, desk: AtDesk) -> Any:
     """Replace the plan, in one step of undo."""
     table.require_ready()
-    desk.change(table, Draft.of(Plan.of(**given.plan), table.names))
+    desk.change(user, table, Draft.of(Plan.of(**given.plan), table.names))
     return table.whole()
 
 
 @tables.post("/{id}/undo", response_model=schemas.TableWhole, responses=refusals(409))
-async def undo(table: AnyTable) -> Any:
+async def undo(table: AnyTable, user: AsUser, desk: AtDesk) -> Any:
     """Undo the last change of the plan."""
-    table.require_ready()
-    table.move(-1)
+    desk.move(user, table, -1)
     return table.whole()
 
 
 @tables.post("/{id}/redo", response_model=schemas.TableWhole, responses=refusals(409))
-async def redo(table: AnyTable) -> Any:
+async def redo(table: AnyTable, user: AsUser, desk: AtDesk) -> Any:
     """Redo what was undone last."""
-    table.require_ready()
-    table.move(1)
+    desk.move(user, table, 1)
     return table.whole()
 
 
@@ -275,11 +273,11 @@ async def domain(table: AnyTable, desk: AtDesk) -> dict[str, Any]:
 
 
 @tables.post("/{id}/domain", response_model=schemas.TableWhole, responses=refusals(409, 500))
-async def take_domain(table: AnyTable, given: schemas.Written, desk: AtDesk) -> Any:
+async def take_domain(table: AnyTable, given: schemas.Written, user: AsUser, desk: AtDesk) -> Any:
     """Take a domain that is written as YAML or JSON, as files of the command line are, into the plan."""
     table.require_ready()
     read = await desk.read_domain(table, given.text)
-    desk.change(table, table.draft.with_fields({"domain": read["domain"]}, table.names))
+    desk.change(user, table, table.draft.with_fields({"domain": read["domain"]}, table.names))
     return table.whole()
 
 
@@ -301,7 +299,7 @@ async def upload_population(request: Request, table: AnyTable, user: AsUser, des
         shutil.rmtree(path.parent, ignore_errors=True)
         raise
     table.files[label] = str(path)
-    desk.change(table, table.draft.with_fields({"population": label}, table.names))
+    desk.change(user, table, table.draft.with_fields({"population": label}, table.names))
     return table.whole()
 
 
@@ -353,6 +351,6 @@ async def upload_hierarchy(
     finally:
         shutil.rmtree(path.parent, ignore_errors=True)
     change = {"column": of_column, "hierarchy": loaded["hierarchy"], "type": None}
-    desk.change(table, table.draft.changed([change], table.names))
+    desk.change(user, table, table.draft.changed([change], table.names))
     found: dict[str, Any] = loaded["tree"]
     return found

@@ -225,6 +225,7 @@ class TableSummary(BaseModel):
     id: str
     name: str
     state: Literal["reading", "choose", "ready", "failed"]
+    revision: int
     rows: int | None
     columns: int | None
     bytes: int | None

@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.errors import OptionError, ShoalError
 from shoal.web.folders import private_place
-from shoal.web.settings import LOOPBACK, PORT, Settings
+from shoal.web.settings import LOOPBACK, PORT, REQUESTS, Settings
 
 if TYPE_CHECKING:
     from shoal.web.desk import Desk
 
 # Ports that are tried if none is asked for, and seconds that open requests have when the server ends.
 PORTS, GRACE = 20, 2
-# Requests at the same time, over all users; a browser has six at most.
-REQUESTS = 400
 
 
 def serve(
@@ -60,7 +58,7 @@ def serve(
             access_log=False,
             server_header=False,
             proxy_headers=False,
-            limit_concurrency=REQUESTS,
+            limit_concurrency=2 * REQUESTS,  # connections, which may ask for nothing; the guard counts requests
             timeout_graceful_shutdown=GRACE,
             ws="none",
         )

@@ -11,6 +11,8 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
 MARKS = 5000
 # Bytes of a request that is not an upload.
 BODY = 16 * 2**20
+# Requests at the same time, over all users; a browser has six at most.
+REQUESTS = 400
 # Seconds that a client may be silent, and bytes a second that a body has on average once it has lasted for longer.
 SILENCE, SLOWEST = 60.0, 4096
 # Bytes that a compressed upload may have when it is unpacked, times its limit.

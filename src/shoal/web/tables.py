@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -41,6 +42,10 @@ class Table:
         The tables or sheets that it has been found to have.
     files : {name: path}
         Files that were uploaded for its plan, under the names that plans have for them.
+    revision : int
+        Rises whenever its state or its draft changes, so that pages tell which of two answers is newer.
+    reader : task or None
+        What reads it.
     """
 
     def __init__(self, id: str, name: str, kind: Kind, where: str, folder: Path, reading: Mapping[str, Any]) -> None:
@@ -53,6 +58,8 @@ class Table:
         self.found: dict[str, Any] = {}
         self.offered: list[str] = []
         self.files: dict[str, str] = {}
+        self.revision = 0
+        self.reader: asyncio.Task[None] | None = None
         self._drafts: list[Draft] = [Draft()]
         self._at = 0
 
@@ -61,10 +68,12 @@ class Table:
     def begin(self) -> None:
         """Note that it is being read."""
         self.state, self.fraction, self.error, self.found = "reading", 0.0, None, {}
+        self.revision += 1
 
     def ready(self, found: dict[str, Any]) -> None:
         """Note what was found; the draft begins anew, with the roles that were inferred."""
         self.found, self.fraction = found, 1.0
+        self.revision += 1
         self.offered = found.get("parts") or self.offered
         if found.get("parts") and "columns" not in found:
             self.state = "choose"
@@ -78,6 +87,7 @@ class Table:
     def failed(self, error: BaseException) -> None:
         """Note why it cannot be read."""
         self.state = "failed"
+        self.revision += 1
         self.error = error.error if isinstance(error, Refused) else told(error)
 
     @property
@@ -101,12 +111,14 @@ class Table:
         """Take a new draft; what was undone before is forgotten."""
         self._drafts = [*self._drafts[: self._at + 1], draft][-STEPS:]
         self._at = len(self._drafts) - 1
+        self.revision += 1
 
     def move(self, step: int) -> None:
         """Undo (-1) or redo (1) a step."""
         if not 0 <= self._at + step < len(self._drafts):
             raise Fault(409, f"There must be a step to {'undo' if step < 0 else 'redo'}. Got none.")
         self._at += step
+        self.revision += 1
 
     # --- what the page is told ---
 
@@ -117,6 +129,7 @@ class Table:
             "id": self.id,
             "name": self.name,
             "state": self.state,
+            "revision": self.revision,
             "rows": found.get("rows"),
             "columns": len(found["columns"]) if "columns" in found else None,
             "bytes": self.bytes,

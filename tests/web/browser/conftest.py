@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 from served import serving
-
-from clocks import PATIENCE
+from steps import BROWSER_PATIENCE
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 USERS = 40
@@ -48,7 +47,7 @@ class Page:
 
     def __init__(self, page):
         self.page, self.problems = page, []
-        page.set_default_timeout(1000 * float(os.environ.get("SHOAL_TEST_BROWSER_PATIENCE", PATIENCE)))
+        page.set_default_timeout(1000 * BROWSER_PATIENCE)
         page.on("pageerror", lambda error: self.problems.append(f"script: {error}"))
         page.on("console", self._on_console)
         page.on("dialog", self._on_dialog)

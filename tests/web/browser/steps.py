@@ -1,8 +1,14 @@
 """What a person does on the page, in words of the page."""
 
+import os
 import re
 
 from clocks import PATIENCE
+
+# Seconds after which a page is taken to hang.
+BROWSER_PATIENCE = float(os.environ.get("SHOAL_TEST_BROWSER_PATIENCE", PATIENCE))
+# Milliseconds between two looks.
+LOOK = 20
 
 
 def open_demo(page):
@@ -54,25 +60,53 @@ def result(page):
     page.get_by_role("heading", name="Make it again").wait_for()
 
 
+def until(page, true):
+    """Wait until something is true that is not on the page itself."""
+    for _ in range(int(1000 * BROWSER_PATIENCE / LOOK)):
+        if true():
+            return
+        page.wait_for_timeout(LOOK)
+    raise AssertionError("what is waited for must come to be")
+
+
+class Held:
+    """Requests of a page that wait until they are let go; with `answers`, the server has seen them already."""
+
+    def __init__(self, page, pattern, answers=False):
+        self.page, self.routes = page, []
+
+        def hold(route):
+            self.routes.append((route, route.fetch() if answers else None))
+
+        page.route(pattern, hold)
+
+    def let_go(self, number=0):
+        """Let a request go as soon as it has been made; they are counted from 0."""
+        until(self.page, lambda: len(self.routes) > number)
+        route, answer = self.routes[number]
+        route.continue_() if answer is None else route.fulfill(response=answer)
+
+
 def expect(locator):
     """Return what waits until a part of the page is as expected; not every machine has it."""
     from playwright.sync_api import expect as waiting
 
+    waiting.set_options(timeout=1000 * BROWSER_PATIENCE)  # it would be five seconds, whatever the page is given
     return waiting(locator)
 
 
 def k_is(page, wanted):
     """Wait until the page shows this k."""
-    expect(page.get_by_role("spinbutton", name="k", exact=True)).to_have_value(str(wanted), timeout=1000 * PATIENCE)
+    expect(page.get_by_role("spinbutton", name="k", exact=True)).to_have_value(str(wanted))
 
 
 def screen_is(page, name):
     page.get_by_role("navigation", name="Steps").locator("[aria-current=step]", has_text=name).wait_for()
 
 
-def settled(page):
-    """Wait until the last change has come back from the server, which the page says in a note."""
-    page.get_by_label("Last change").wait_for()
+def said(page, words):
+    """Wait until a change has come back from the server, which the page says in these words."""
+    page.get_by_text(words, exact=True).first.wait_for()
 
 
 def write(page, label, text):
@@ -81,13 +115,17 @@ def write(page, label, text):
     page.get_by_label(label, exact=True).blur()
 
 
+# What the fields of a domain are called on the page, and in it.
+KEYS = {"Lowest": "lower", "Highest": "upper", "Missing counts as": "missing", "Values": "values"}
+
+
 def declare(page, **columns):
     """Fill in the domain of a private release: for every column its fields; others are not released."""
     for name in page.locator(".model h3").all_inner_texts():
         if name not in columns:
             page.get_by_role("button", name=f"Do not release {name}").click()
-            page.get_by_text(f"{name} is not released.").first.wait_for()
+            said(page, f"{name} is not released.")
     for name, fields in columns.items():
         for label, text in fields.items():
             write(page, f"{label} of {name}", text)
-            settled(page)
+            said(page, f"{name}: {KEYS[label]} declared.")

@@ -11,7 +11,6 @@ from steps import (
     run,
     screen_is,
     set_method,
-    settled,
     to_protection,
     upload,
     write,
@@ -254,7 +253,6 @@ def test_a_private_release_fits_and_has_no_findings_in_the_dark(visit, axe, widt
     page.get_by_role("button", name="Use noise").click()
     page.get_by_role("heading", name="What the columns can hold").wait_for()
     declare(page, **DOMAIN)
-    settled(page)
     for _ in range(2):
         run(page)
         result(page)

@@ -8,10 +8,10 @@ from steps import (
     open_folds,
     result,
     run,
+    said,
     screen_is,
     set_method,
     set_role,
-    settled,
     to_protection,
     upload,
 )
@@ -37,7 +37,7 @@ def test_screens_of_a_plan_have_no_findings(visit, axe, look):
     assert (axe(page), fits(page)) == ([], True)
     to_protection(page)
     page.get_by_label("Add a model for diagnosis").select_option("t-closeness")
-    settled(page)
+    said(page, "diagnosis: t-closeness.")
     open_folds(page)
     assert (axe(page), fits(page)) == ([], True)
     page.get_by_role("button", name="Use noise").click()
@@ -81,7 +81,7 @@ def test_500_columns_stay_usable(visit, tmp_path):
     expect(page.locator(".columns > li")).to_have_count(11)
     page.get_by_label("Make all 11 shown").select_option("sensitive")
     page.locator("[name=role-499][value=sensitive]:checked").wait_for()
-    settled(page)
+    said(page, "11 columns: sensitive.")
     set_role(page, "answer_499", "Other")
     page.get_by_text("answer_499: other.").first.wait_for()
 

@@ -14,10 +14,10 @@ from steps import (
     result,
     role_of,
     run,
+    said,
     screen_is,
     set_method,
     set_role,
-    settled,
     to_protection,
     upload,
 )
@@ -31,7 +31,7 @@ def test_the_example_becomes_a_release(visit, tmp_path):
     assert role_of(page, "person_id") == "identifier"
     to_protection(page)
     page.get_by_role("button", name="k = 3", exact=True).click()
-    settled(page)
+    said(page, "k = 3.")
     set_method(page, "mdav")
     page.get_by_text("Method mdav.").first.wait_for()
     run(page)
@@ -208,6 +208,22 @@ def test_a_run_survives_a_reload_and_can_be_cancelled(visit):
     page.get_by_role("heading", name="Cancelled").wait_for()
     page.get_by_role("button", name="Change the plan").click()
     screen_is(page, "Protection")
+
+
+def test_the_loss_of_a_search_is_said_to_be_without_models(visit):
+    """They are enforced once it has ended, which costs more than the search shows."""
+    page = visit()
+    open_demo(page)
+    to_protection(page)
+    page.get_by_label("Add a model for diagnosis").select_option("distinct-diversity")
+    said(page, "diagnosis: distinct-diversity.")
+    set_method(page, "anytime")
+    said(page, "Method anytime.")
+    run(page)
+    page.get_by_text("Loss so far").wait_for()
+    page.get_by_text("of the variation between records, before models are enforced: that adds to it").wait_for()
+    page.get_by_role("button", name="Cancel").click()
+    page.get_by_role("heading", name="Cancelled").wait_for()
 
 
 @pytest.mark.long

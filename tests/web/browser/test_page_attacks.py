@@ -7,9 +7,7 @@ from contextlib import contextmanager
 
 import httpx
 import pytest
-from steps import expect, set_role, settled, to_protection, upload
-
-from clocks import PATIENCE
+from steps import expect, said, set_role, to_protection, upload
 
 MARKER = "Mallory4711"
 # A page of another origin that tries everything by which pages can reach others: forms, images, frames, scripts, fetch.
@@ -63,7 +61,7 @@ def test_another_page_can_neither_read_nor_send(visit):
         statuses = []
         evil.on("response", lambda answer: answer.url.startswith(home) and statuses.append(answer.status))
         evil.goto(where)
-        expect(evil).to_have_title(re.compile("^tried"), timeout=1000 * PATIENCE)
+        expect(evil).to_have_title(re.compile("^tried"))
         tried = evil.title()
         evil.close()
     assert "last_event" not in tried  # nothing of the state was read
@@ -92,7 +90,7 @@ def test_nothing_of_the_data_is_in_addresses(visit, tmp_path):
     upload(page, table)
     page.get_by_role("button", name=f"Details of {MARKER} column").click()
     set_role(page, f"{MARKER} column", "Sensitive")
-    settled(page)
+    said(page, f"{MARKER} column: sensitive.")
     page.get_by_role("button", name="Details of postcode").click()
     page.get_by_label("Hierarchy", exact=True).last.select_option("prefixes")
     page.get_by_role("button", name="Show the tree").click()
@@ -102,6 +100,6 @@ def test_nothing_of_the_data_is_in_addresses(visit, tmp_path):
     page.reload()
     to_protection(page)
     page.get_by_label(f"Add a model for {MARKER} column").select_option("distinct-diversity")
-    settled(page)
+    said(page, f"{MARKER} column: distinct-diversity.")
     assert len(asked) > 10
     assert not [url for url in [*asked, page.url] if MARKER in url]

@@ -55,13 +55,52 @@ export function upload(path, file, headers, onProgress) {
 
 export const fileOf = (job, name, inline = false) => `${ROOT}jobs/${encodeURIComponent(job)}/files/${name}${inline ? "?inline=1" : ""}`;
 
-/** One stream of events for all tables and jobs; the browser resumes it. */
+// Milliseconds until a stream is asked for again that was refused.
+const AGAIN = 5000;
+
+/** Why a stream is refused, which an EventSource does not tell; null if it would be there now. */
+async function refusal(path) {
+  const stop = new AbortController();
+  const answer = await fetch(path, { signal: stop.signal }).catch(() => null);
+  const told = answer && !answer.ok ? await answer.json().catch(() => null) : null;
+  stop.abort();
+  return answer?.ok ? null : answer ? new Refused(answer.status, told?.error) : lost();
+}
+
+/**
+ * One stream of events for all tables and jobs, from an event on. The browser resumes it where it breaks off; it is asked
+ * for again if it was refused. A window that nobody sees does without: browsers have six connections for all of theirs.
+ */
 export function events(after, on) {
-  const source = new EventSource(`${ROOT}events?after=${after}`);
-  for (const name of ["job", "table", "gone", "reset", "ending"]) {
-    source.addEventListener(name, (event) => on(name, JSON.parse(event.data)));
-  }
-  source.onopen = () => on("open");
-  source.onerror = () => on("lost", { closed: source.readyState === EventSource.CLOSED });
-  return source;
+  let [last, source, waiting, ended] = [after, null, 0, false];
+  const close = () => {
+    clearTimeout(waiting);
+    source?.close();
+    source = null;
+  };
+  const open = () => {
+    close();
+    if (ended || document.hidden) return;
+    const path = `${ROOT}events?after=${last}`;
+    const mine = (source = new EventSource(path));
+    for (const name of ["job", "table", "gone", "reset", "ending"]) {
+      mine.addEventListener(name, (event) => {
+        last = Number(event.lastEventId);
+        if (name === "ending") (ended = true), close();
+        on(name, JSON.parse(event.data), last);
+      });
+    }
+    mine.onopen = () => on("open");
+    mine.onerror = async () => {
+      on("lost");
+      if (mine.readyState !== EventSource.CLOSED) return; // the browser tries again by itself
+      const why = await refusal(path);
+      if (mine !== source) return;
+      if (why) on("refused", why);
+      ended = why?.status === 401;
+      waiting = setTimeout(open, why ? AGAIN : 0);
+    };
+  };
+  document.addEventListener("visibilitychange", () => (document.hidden ? close() : source || open()));
+  open();
 }

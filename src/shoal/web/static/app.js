@@ -3,12 +3,13 @@
 import { html, render, useEffect } from "./vendor/htm-preact.js";
 import { ColumnsScreen } from "./columns.js";
 import { OpenScreen } from "./open.js";
-import { ErrorNotice, Fish, Icon, Title } from "./parts.js";
+import { ErrorNotice, Fish, Icon, Notice, Title, sentence } from "./parts.js";
 import { ProtectionScreen } from "./protection.js";
 import { ResultScreen } from "./result.js";
 import { RunScreen } from "./run.js";
 import { RunsScreen } from "./runs.js";
-import { SCREENS, begin, go, hush, jobsOf, leave, redo, store, undo, useStore } from "./store.js";
+import { redo, undo } from "./draft.js";
+import { SCREENS, begin, go, hush, jobsOf, leave, store, useStore } from "./store.js";
 
 const NAMES = { open: "Open", columns: "Columns", protection: "Protection", run: "Run", result: "Result" };
 const LOCAL = ["localhost", "127.0.0.1", "[::1]"].includes(location.hostname);
@@ -54,7 +55,7 @@ function Message({ title, children }) {
 }
 
 function Body() {
-  const { phase, view, error } = store;
+  const { phase, view, error, unheard, why } = store;
   if (phase === "starting") return html`<main id="main"><h1>Anonymise a table</h1><p class="lead">One moment: the page is opening.</p></main>`;
   if (phase === "locked") {
     return html`<${Message} title="This page is locked">
@@ -62,10 +63,13 @@ function Body() {
   }
   if (phase === "left") return html`<${Message} title="Everything was wiped"><p>Tables, results and all you did here are gone from the machine’s working folder. You may close this page.</p><//>`;
   if (phase === "ended") {
+    if (why) return html`<${Message} title="This visit has ended"><p>${why} Open the newest link that <code>shoal serve</code> printed, or start it again.</p><//>`;
+    if (error?.status) return html`<${Message} title="The page could not be opened"><${ErrorNotice} error=${error} /><p>Reload it to try again.</p><//>`;
     return html`<${Message} title="The server has stopped"><p>Tables and results of this sitting are wiped when it stops. Start it again with <code>shoal serve</code>.</p><${ErrorNotice} error=${error} /><//>`;
   }
   const View = VIEWS[view.screen];
-  return html`<main id="main" tabindex="-1"><${View} key=${`${view.screen}/${view.table}/${view.screen === "runs" ? "" : view.job}`} /></main>`;
+  return html`<main id="main" tabindex="-1">${unheard && html`<${Notice} alert title="This window is not told how jobs stand.">${unheard.message} ${sentence(unheard.hint)} It tries again by itself.<//>`}
+    <${View} key=${`${view.screen}/${view.table}/${view.screen === "runs" ? "" : view.job}`} /></main>`;
 }
 
 function onKey(event) {

@@ -7,7 +7,8 @@ import { Dialog, ErrorNotice, Field, Select, Title, announce } from "./parts.js"
 import { Frequencies, Spark } from "./pictures.js";
 import { ReadingForm } from "./reading.js";
 import { SettingsPart } from "./settings.js";
-import { changeColumns, go, store, useStore } from "./store.js";
+import { changeColumns } from "./draft.js";
+import { go, store, useStore } from "./store.js";
 import { list, number, plural, tick, whole } from "./words.js";
 
 const PAGE = 40;
@@ -104,6 +105,15 @@ export function summary(columns) {
   return list([plural(of("quasi-identifier"), "quasi-identifier"), plural(of("sensitive"), "sensitive column"), `${whole(of("identifier") - of("quasi-identifier") + of("dropped"))} left out`]);
 }
 
+/** In place of a screen about a table that is not here: it is on its way, is being read, or was closed. */
+export function NoTable({ title }) {
+  const { tables, view, error } = store;
+  const state = tables[view.table]?.state;
+  const [words, label] = { ready: ["One moment."], reading: ["The table is being read."], choose: ["It has several tables.", "Choose one"], failed: ["The table could not be read.", "See why"] }[state] || ["This table is not there any more.", "All tables"];
+  return html`<${Title}>${title}<//><${ErrorNotice} error=${error} />${!(error && state === "ready") && html`<p class="lead">${words}</p>`}
+    ${label && html`<button type="button" class="btn" onClick=${() => go("open", state ? view.table : null)}>${label}</button>`}`;
+}
+
 export function ColumnsScreen() {
   const { table, error } = useStore();
   const [find, setFind] = useState("");
@@ -112,7 +122,7 @@ export function ColumnsScreen() {
   const [open, setOpen] = useState({});
   const [reading, setReading] = useState(false);
   useEffect(() => setPage(0), [find, role]);
-  if (!table) return html`<${Title}>Columns<//><${ErrorNotice} error=${error} /><p class="lead">${error ? "" : "One moment."}</p>`;
+  if (!table) return html`<${NoTable} title="Columns" />`;
   const columns = table.columns_list;
   const wanted = find.trim().toLowerCase();
   const shown = columns.filter((column) => (!wanted || column.name.toLowerCase().includes(wanted)) && (!role || column.role === role));

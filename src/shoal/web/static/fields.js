@@ -2,7 +2,8 @@
 
 import { html, useState } from "./vendor/htm-preact.js";
 import { Cost, Field, NumberField, Select, TextField } from "./parts.js";
-import { changeColumns, changeFields, store } from "./store.js";
+import { changeColumns, changeFields } from "./draft.js";
+import { store } from "./store.js";
 import { joined, listed, scalar } from "./words.js";
 
 export const fieldOf = (name) => store.catalogue.fields.find((field) => field.name === name) || { words: "", cost: "" };

@@ -2,7 +2,7 @@
 
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { announce } from "./parts.js";
-import { changeColumns } from "./store.js";
+import { changeColumns } from "./draft.js";
 
 export function moved(list, from, to) {
   const left = list.filter((_, i) => i !== from);

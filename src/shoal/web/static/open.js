@@ -4,35 +4,38 @@ import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 import * as api from "./api.js";
 import { Bar, ErrorNotice, Field, Icon, Title, announce } from "./parts.js";
 import { ReadingForm } from "./reading.js";
-import { attempt, go, set, store, useStore } from "./store.js";
+import { attempt, forgetTable, go, once, say, set, store, takeTable, useStore } from "./store.js";
 import { bytes, plural } from "./words.js";
 
-/** Take a new table, and go on as soon as it has been read. */
-function opened(table) {
-  if (!table) return;
-  set({ tables: { ...store.tables, [table.id]: table } });
-  go("open", table.id);
+/** Open a new table, and go on as soon as it has been read; whoever has left this screen meanwhile is told of it. */
+const open = (key, ask) =>
+  once(`open ${key}`, async () => {
+    const { view } = store;
+    const table = await attempt(ask);
+    if (!table) return;
+    takeTable(table);
+    if (store.view !== view) say(`${table.name} was opened.`);
+    else go(store.tables[table.id].state === "ready" ? "columns" : "open", table.id);
+  });
+
+async function send(file) {
+  if (!file || store.sending) return;
+  const { upload_bytes: most } = store.session.limits;
+  if (file.size > most) {
+    set({ error: { message: `The file must have at most ${bytes(most)}. Got ${bytes(file.size)}.`, hint: store.session.paths ? "Open it by its path, below." : "Leave out columns that are not needed, or ask whoever runs the server for a higher limit." } });
+    return;
+  }
+  const arrived = (share) => set({ sending: { name: file.name, share } });
+  arrived(0);
+  announce(`Sending ${file.name}.`);
+  const headers = { "X-Shoal-Name": encodeURIComponent(file.name) };
+  await open("a file", () => api.upload("tables/upload", file, headers, arrived).finally(() => set({ sending: null })));
 }
 
-function useUpload() {
-  const [sending, setSending] = useState(null);
-  const send = async (file) => {
-    if (!file) return;
-    const { upload_bytes: most } = store.session.limits;
-    if (file.size > most) {
-      set({ error: { message: `The file must have at most ${bytes(most)}. Got ${bytes(file.size)}.`, hint: store.session.paths ? "Open it by its path, below." : "Leave out columns that are not needed, or ask whoever runs the server for a higher limit." } });
-      return;
-    }
-    setSending({ name: file.name, share: 0 });
-    announce(`Sending ${file.name}.`);
-    const headers = { "X-Shoal-Name": encodeURIComponent(file.name) };
-    opened(await attempt(() => api.upload("tables/upload", file, headers, (share) => setSending({ name: file.name, share }))));
-    setSending(null);
-  };
-  return [sending, send];
-}
+/** What opens something is done once, also by a double click. */
+const single = (action) => (event) => event.detail < 2 && action(event);
 
-function Drop({ sending, send }) {
+function Drop({ sending }) {
   const [over, setOver] = useState(false);
   const input = useRef(null);
   const stop = (event, state) => {
@@ -46,7 +49,7 @@ function Drop({ sending, send }) {
       ? html`<h2>Sending ${sending.name}</h2><p class="note">${Math.round(100 * sending.share)} %</p><${Bar} share=${sending.share} />`
       : html`<h2>Drop a table here</h2><p class="note">${kinds()}; up to ${bytes(store.session.limits.upload_bytes)}</p>
         <div class="row"><button type="button" class="btn main" onClick=${() => input.current.click()}>Choose a file</button>
-        <button type="button" class="btn" onClick=${() => attempt(async () => opened(await api.post("tables/demo", {})))}>Try the example</button></div>
+        <button type="button" class="btn" onClick=${single(() => open("the example", () => api.post("tables/demo", {})))}>Try the example</button></div>
         <input ref=${input} type="file" hidden onChange=${(event) => send(event.target.files[0])} />`}
   </section>`;
 }
@@ -57,7 +60,7 @@ function PathForm() {
   const submit = (event) => {
     event.preventDefault();
     const reading = part.trim() ? { table: part.trim() } : undefined;
-    if (path.trim()) attempt(async () => opened(await api.post("tables/open", { path: path.trim(), reading })));
+    if (path.trim()) open(`${path} ${part}`, () => api.post("tables/open", { path: path.trim(), reading }));
   };
   return html`<form class="panel" onSubmit=${submit}>
     <h2>Open a path or a database</h2>
@@ -81,8 +84,7 @@ const READ = { reading: "being read", choose: "choose a table", failed: "could n
 function Sitting({ tables }) {
   const away = (id) => attempt(async () => {
     await api.remove(`tables/${id}`);
-    const { [id]: _gone, ...rest } = store.tables;
-    set({ tables: rest, table: store.table?.id === id ? null : store.table });
+    forgetTable(id);
     if (store.view.table === id) go("open", null);
   });
   return html`<section class="panel" aria-labelledby="sitting"><h2 id="sitting">Tables of this sitting</h2><ul class="list gap">
@@ -94,10 +96,7 @@ function Sitting({ tables }) {
 }
 
 function Parts({ table }) {
-  const pick = (part) => attempt(async () => {
-    const summary = await api.patch(`tables/${table.id}/reading`, { [table.part_key]: part });
-    set({ tables: { ...store.tables, [table.id]: summary } });
-  });
+  const pick = (part) => once(`part of ${table.id}`, () => attempt(async () => takeTable(await api.patch(`tables/${table.id}/reading`, { [table.part_key]: part }))));
   return html`<section class="panel" aria-labelledby="parts"><h2 id="parts">Which one?</h2><p class="note">${table.name} has several tables.</p>
     <ul class="list gap">${table.parts.map((part) => html`<li key=${part}><strong>${part}</strong><button type="button" class="btn small" aria-label="Open ${part}" onClick=${() => pick(part)}>Open</button></li>`)}</ul></section>`;
 }
@@ -116,8 +115,7 @@ function Current({ table }) {
 }
 
 export function OpenScreen() {
-  const { tables, view, error, session, table } = useStore();
-  const [sending, send] = useUpload();
+  const { tables, view, error, session, table, sending } = useStore();
   const current = view.table ? tables[view.table] : null;
   const [came] = useState(current?.state === "ready" ? current.id : null);
   useEffect(() => {
@@ -130,7 +128,7 @@ export function OpenScreen() {
     <p class="lead">Open a table, say what its columns are, choose the protection, and download a release that was checked, with its certificate and the command that makes it again.</p>
     <${ErrorNotice} error=${error} />
     ${current && html`<${Current} table=${current} />`}
-    <${Drop} sending=${sending} send=${send} />
+    <${Drop} sending=${sending} />
     <ul class="facts"><li><${Icon} name="lock" />Your data stays on ${session.paths ? "this machine" : "this server"}</li><li><${Icon} name="check" />Every release is checked before you get it</li><li><${Icon} name="check" />Wiped when the server stops</li></ul>
     ${session.paths && html`<${PathForm} />`}
     ${others.length > 0 && html`<${Sitting} tables=${others} />`}`;

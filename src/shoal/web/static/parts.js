@@ -26,7 +26,7 @@ export function Notice({ kind = "", title, children, alert = false }) {
 }
 
 /** Hints of the library begin in the middle of a line. */
-const sentence = (words) => words && words[0].toUpperCase() + words.slice(1);
+export const sentence = (words) => words && words[0].toUpperCase() + words.slice(1);
 
 /** An error of the library: what must hold, what was given, what to do. */
 export function ErrorNotice({ error }) {

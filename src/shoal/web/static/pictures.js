@@ -60,19 +60,37 @@ export function ticksTo(most) {
   return Array.from({ length: Math.ceil(most / step - 1e-9) + 1 }, (_, i) => i * step);
 }
 
+// Of a label: the width of a letter and the height of a line, about; and how far above or below its point it may stand.
+const [LETTER, LINE] = [6.9, 14];
+const STEPS = [-7, 17, -21, 31, -35, 45, -49, 59];
+
+/** Places for the labels of points, so that none covers another one or a point, if there is room. */
+function placed(points, width, base) {
+  const taken = points.map(({ x, y }) => [x - 7, x + 7, y - 7, y + 7]);
+  const free = (box, own) => taken.every((other, i) => i === own || box[0] > other[1] || box[1] < other[0] || box[2] > other[3] || box[3] < other[2]);
+  return points.map(({ x, y, words }, own) => {
+    const wide = LETTER * words.length;
+    const sides = x > 0.55 * width ? [-1, 1] : [1, -1];
+    const tried = STEPS.flatMap((step) => sides.map((side) => ({ side, at: [x + 9 * side, y + step] })));
+    const boxOf = ({ side, at: [left, foot] }) => [side > 0 ? left : left - wide, side > 0 ? left + wide : left, foot - LINE + 3, foot + 2];
+    const fits = (box) => box[0] >= 0 && box[1] <= width && box[2] >= LINE && box[3] <= base + 4;
+    const found = tried.find((one) => fits(boxOf(one)) && free(boxOf(one), own)) || tried[0];
+    taken.push(boxOf(found));
+    return found;
+  });
+}
+
 /** Risk against loss. Each point is a button: it becomes the plan. Lower left is better. */
 export function RiskMap({ points, axis, chosen, onPick }) {
   const narrow = matchMedia("(max-width: 640px)").matches;
-  const [width, height] = narrow ? [330, 290] : [860, 360];
+  const [width, height] = narrow ? [330, 330] : [860, 360];
   const [left, right, base, top] = [46, 40, height - 46, 40];
   const [across, upward] = [ticksTo(Math.max(0.01, ...points.map((p) => p.loss))), ticksTo(Math.max(0.02, ...points.map((p) => p.risk)))];
   const x = (loss) => left + ((width - left - right) * loss) / across.at(-1);
   const y = (risk) => base - ((base - top) * risk) / upward.at(-1);
-  // Labels of points in the same place stand below each other.
-  const beside = (i) => points.slice(0, i).filter((p) => Math.abs(x(p.loss) - x(points[i].loss)) < 30 && Math.abs(y(p.risk) - y(points[i].risk)) < 12).length;
-  const onRight = (p) => x(p.loss) > 0.55 * width;
   const letters = narrow ? 20 : 44;
   const short = (words) => (words.length > letters ? `${words.slice(0, letters - 1)}…` : words);
+  const labels = placed(points.map((p) => ({ x: x(p.loss), y: y(p.risk), words: short(p.short) })), width, base);
   return html`<svg class="map picture" viewBox="0 0 ${width} ${height}" role="group" aria-label="Risk and loss of ${points.length} plans; lower left is better">
     <g aria-hidden="true">${upward.map((t) => html`<path key=${t} class="rule" d="M${left} ${y(t)}H${width - right}" /><text class="last" x=${left - 8} y=${y(t) + 4}>${percent(t)}</text>`)}
       ${across.map((t) => html`<path key=${t} class="rule" d="M${x(t)} ${base}v5" /><text class="mid" x=${x(t)} y=${base + 18}>${percent(t)}</text>`)}
@@ -81,5 +99,5 @@ export function RiskMap({ points, axis, chosen, onPick }) {
         onClick=${() => onPick(p)} onKeyDown=${(event) => (event.key === "Enter" || event.key === " ") && (event.preventDefault(), onPick(p))}>
       <title>${p.name}: risk ${percent(p.risk)}, loss ${percent(p.loss)}. Make it the plan</title>
       <circle class="ring" cx=${x(p.loss)} cy=${y(p.risk)} r="13" /><circle class="dot ${p.ran ? "ran" : ""}" cx=${x(p.loss)} cy=${y(p.risk)} r="6" />
-      <text x=${x(p.loss) + (onRight(p) ? -9 : 9)} y=${y(p.risk) - 7 + 14 * beside(i)} class="strong ${onRight(p) ? "last" : ""}" aria-hidden="true">${short(p.short)}</text></g>`)}</svg>`;
+      <text x=${labels[i].at[0]} y=${labels[i].at[1]} class="strong ${labels[i].side < 0 ? "last" : ""}" aria-hidden="true">${short(p.short)}</text></g>`)}</svg>`;
 }

@@ -4,16 +4,14 @@ import { html } from "./vendor/htm-preact.js";
 import * as api from "./api.js";
 import { Field, Fold, NumberField, TextField } from "./parts.js";
 import { Told } from "./fields.js";
-import { attempt, changeFields, say, store, told } from "./store.js";
+import { changeBy, changeFields } from "./draft.js";
+import { store } from "./store.js";
 
 export function PopulationPart({ table }) {
   const { plan } = table;
   const file = table.fields.population ?? null;
   const [low, high] = plan.presence || [null, null];
-  const load = (chosen) => chosen && attempt(async () => {
-    told(await api.upload(`tables/${table.id}/population/upload`, chosen, { "X-Shoal-Name": encodeURIComponent(chosen.name) }));
-    say(`The population is ${chosen.name}.`, true);
-  });
+  const load = (chosen) => chosen && changeBy(() => api.upload(`tables/${table.id}/population/upload`, chosen, { "X-Shoal-Name": encodeURIComponent(chosen.name) }), `The population is ${chosen.name}.`);
   const shares = (pair) => changeFields({ presence: pair.includes(null) ? null : pair }, pair.includes(null) ? "No range of presence." : `Presence from ${pair[0]} to ${pair[1]}.`);
   const away = () => changeFields({ population: null, k_map: null, presence: null }, "No population.");
   const share = (at, label) => html`<${NumberField} class="short" aria-label=${label} value=${at ? high : low} empty min=${0} max=${1} step="any" disabled=${!file} placeholder=${at ? "1" : "0"}

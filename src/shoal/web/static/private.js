@@ -4,16 +4,19 @@ import { html } from "./vendor/htm-preact.js";
 import * as api from "./api.js";
 import { Cost, Field, Fold, Notice, NumberField, Select, TextField } from "./parts.js";
 import { GenericField, OptionsPart, Told, fieldOf } from "./fields.js";
-import { attempt, changeFields, jobsOf, say, store, told } from "./store.js";
+import { changeBy, changeFields, inTurn } from "./draft.js";
+import { attempt, jobsOf, once, store } from "./store.js";
 import { number, plural, scalar } from "./words.js";
 
 const filled = (value) => (value === store.catalogue.private.fill_in ? null : value ?? null);
 
 /** Switch to noise: the domain that was filled in before comes back, or a template is made. */
 async function begin(table) {
-  const domain = table.fields.domain ?? (await attempt(() => api.get(`tables/${table.id}/domain`)))?.domain;
-  if (domain) changeFields({ dp: store.catalogue.private.releases[0].name, epsilon: table.fields.epsilon ?? 1, domain }, "A private release, in place of groups.");
+  const domain = table.fields.domain ?? (await template(table))?.domain;
+  if (domain) changeFields({ dp: store.catalogue.private.releases[0].name, epsilon: table.fields.epsilon ?? 1, domain }, "A private release, in place of groups.", table.id);
 }
+
+const template = (table) => once(`template of ${table.id}`, () => inTurn(() => attempt(() => api.get(`tables/${table.id}/domain`))));
 
 /** The offer, among the other promises. */
 export function PrivateOffer({ table }) {
@@ -21,7 +24,7 @@ export function PrivateOffer({ table }) {
   return html`<section class="panel" aria-labelledby="noise"><h2 id="noise">Noise in place of groups</h2>
     <p class="note">Differential privacy promises more than k, and pays for it with noise. It is for large tables with few columns.</p>
     <${Fold} title="Make a differentially private release"><${Cost} words=${fieldOf("dp").words} cost="Noise in everything. As a rule of thumb, records times epsilon should be above 100,000; for smaller tables, groups lose far less." />
-      <div class="row gap">${available ? html`<button type="button" class="btn" onClick=${() => begin(table)}>Use noise</button>` : html`<${Notice} kind="plain">This needs the package opendp: <code>pip install 'shoal[dp]'</code><//>`}</div><//></section>`;
+      <div class="row gap">${available ? html`<button type="button" class="btn" onClick=${() => once(`noise of ${table.id}`, () => begin(table))}>Use noise</button>` : html`<${Notice} kind="plain">This needs the package opendp: <code>pip install 'shoal[dp]'</code><//>`}</div><//></section>`;
 }
 
 const WORDS = {
@@ -79,13 +82,10 @@ function DomainPart({ table }) {
   };
   const others = table.columns_list.filter((column) => !(column.name in columns) && !["identifier", "dropped", "unit"].includes(column.role));
   const anew = async () => {
-    const made = await attempt(() => api.get(`tables/${table.id}/domain`));
-    if (made) changeFields({ domain: made.domain }, "A new template.");
+    const made = await template(table);
+    if (made) changeFields({ domain: made.domain }, "A new template.", table.id);
   };
-  const load = (file) => file && attempt(async () => {
-    told(await api.post(`tables/${table.id}/domain`, { text: await file.text() }));
-    say(`The domain is that of ${file.name}.`, true);
-  });
+  const load = (file) => file && changeBy(async () => api.post(`tables/${table.id}/domain`, { text: await file.text() }), `The domain is that of ${file.name}.`);
   return html`<section class="panel" aria-labelledby="domain" data-field="domain"><h2 id="domain">What the columns can hold</h2><${Cost} words="Bounds and values that are taken from the table would tell about it: the highest income is somebody’s income. Declare them from a law, a questionnaire or common sense, without looking at the table." cost=${fieldOf("domain").cost} />
     ${left > 0 ? html`<${Notice} kind="plain" title="To be filled in.">${plural(left, "column")}: declare what is empty, or do not release the column.<//>` : html`<${Notice} kind="good" title="Everything is declared." />`}
     <div class="row gap"><div class="grow"><${Field} label="Load a domain from a file" note="YAML, as the command line has it"><input type="file" accept=".yaml,.yml,.json" onChange=${(event) => load(event.target.files[0])} /><//></div>
@@ -100,7 +100,7 @@ export function PrivatePart({ table, units }) {
   const { plan } = table;
   const { releases, certainty } = store.catalogue.private;
   const release = releases.find((one) => one.name === plan.dp);
-  const spent = jobsOf(table.id, "run").filter((job) => job.state === "done" && job.plan?.dp).reduce((sum, job) => sum + job.plan.epsilon, 0);
+  const spent = jobsOf(table.id, "run").filter((job) => job.state === "done" && job.summary?.epsilon).reduce((sum, job) => sum + job.summary.epsilon, 0);
   const limited = store.catalogue.fields.filter((field) => ["thousands", "n_jobs"].includes(field.name));
   return html`<section class="panel" aria-labelledby="budget"><div class="row spread"><h2 id="budget">A private release</h2><button type="button" class="btn small" onClick=${() => changeFields({ dp: null }, "Groups of at least k.")}>Back to groups</button></div>
     <p class="note">${fieldOf("dp").words}</p>

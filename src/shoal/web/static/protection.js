@@ -1,13 +1,14 @@
 // What is promised: k, models for sensitive columns, units, strata; each with one sentence and what it costs.
 
 import { html, useEffect, useState } from "./vendor/htm-preact.js";
-import { setRole, summary } from "./columns.js";
+import { NoTable, setRole, summary } from "./columns.js";
 import { BlocksPart, GenericField, MissingValuesPart, OptionsPart, PlacesPart, fieldOf } from "./fields.js";
 import { MapPanel } from "./map.js";
 import { Cost, ErrorNotice, Field, Fold, NumberField, Notice, Select, Title } from "./parts.js";
 import { PopulationPart } from "./population.js";
 import { PrivateOffer, PrivatePart } from "./private.js";
-import { changeColumns, changeFields, go, jobsOf, needResult, start, store, useStore, working } from "./store.js";
+import { changeColumns, changeFields } from "./draft.js";
+import { go, jobsOf, needResult, say, start, store, useStore, working } from "./store.js";
 import { list, percent, plural, whole } from "./words.js";
 
 function KPart({ table }) {
@@ -130,12 +131,13 @@ function HowPart({ table }) {
 }
 
 /** What a dry run found: what the plan means for this table, or why it is refused. */
-function Checked({ job }) {
+function Checked({ job, plan }) {
   useEffect(() => {
     needResult(job.id);
   }, [job.id, job.state]);
   const result = store.results[job.id];
   if (working(job)) return html`<${Notice} kind="plain" title="Checking.">The plan is tried on the table, without making anything.<//>`;
+  if (job.plan && JSON.stringify(job.plan) !== JSON.stringify(plan)) return html`<${Notice} kind="plain" title="The plan has changed since it was checked." />`;
   if (job.error) return html`<${ErrorNotice} error=${job.error} />`;
   if (job.state !== "done" || !result) return null;
   if (result.private) {
@@ -150,11 +152,13 @@ export function ProtectionScreen() {
   const { table, error } = useStore();
   const [format, setFormat] = useState("");
   const [formulas, setFormulas] = useState(false);
-  if (!table) return html`<${Title}>Protection<//><${ErrorNotice} error=${error} />`;
+  if (!table) return html`<${NoTable} title="Protection" />`;
   const check = jobsOf(table.id, "check").at(-1);
   const run = async () => {
+    const { view } = store;
     const job = await start({ kind: "run", table: table.id, assess: !table.plan.dp, ...(format ? { format } : {}), escape_formulas: formulas });
-    if (job) go("run", table.id, job.id);
+    if (job && store.view !== view) say(`${job.name} has begun.`);
+    else if (job) go(job.state === "done" ? "result" : "run", table.id, job.id);
   };
   const unit = html`<${OneColumn} table=${table} role="unit" label="Unit: several rows of one person or household" />`;
   const short = table.plan.dp ? `epsilon = ${table.plan.epsilon}; ${plural(Object.keys(table.plan.domain?.columns || {}).length, "column")} to release` : `k = ${whole(table.plan.k)}; ${summary(table.columns_list)}`;
@@ -173,7 +177,7 @@ export function ProtectionScreen() {
     <${PrivateOffer} table=${table} />`}
     <section class="panel" aria-labelledby="file"><h2 id="file">The file</h2><div class="row gap"><div class="grow"><${Field} label="Format of the release"><${Select} value=${format} options=${[["", "as the table"], ...formats.map((one) => [one.name, one.words])]} onChange=${setFormat} /><//></div>
       <label class="check grow"><input type="checkbox" checked=${formulas} onChange=${(event) => setFormulas(event.target.checked)} /><span>Make texts safe that a spreadsheet would take for formulas</span></label></div></section>
-    ${check && html`<${Checked} job=${check} />`}
+    ${check && html`<${Checked} job=${check} plan=${table.plan} />`}
     <section class="next" aria-label="Next step"><div><p>${short}</p>
       <button type="button" class="btn" disabled=${working(check)} onClick=${() => start({ kind: "check", table: table.id })}>Check the plan</button>
       <button type="button" class="btn main" onClick=${run}>Run</button></div></section>`;

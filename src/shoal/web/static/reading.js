@@ -3,7 +3,7 @@
 import { html, useState } from "./vendor/htm-preact.js";
 import * as api from "./api.js";
 import { Field, Select } from "./parts.js";
-import { attempt, go, set, store } from "./store.js";
+import { attempt, go, once, store, takeTable } from "./store.js";
 
 const SWITCH = [["", "detected"], ["true", "yes"], ["false", "no"]];
 // What cannot be typed, or is nothing.
@@ -19,12 +19,12 @@ export function ReadingForm({ table, onDone }) {
   const meant = (way) => (way.switch ? (given[way.name] === "" ? null : given[way.name] === "true") : given[way.name].trim() === "" ? null : MEANT[given[way.name].trim()] ?? given[way.name].trim());
   const submit = (event) => {
     event.preventDefault();
-    attempt(async () => {
-      const summary = await api.patch(`tables/${table.id}/reading`, Object.fromEntries(ways.map((way) => [way.name, meant(way)])));
-      set({ tables: { ...store.tables, [table.id]: summary }, table: store.table?.id === table.id ? null : store.table });
+    once(`read ${table.id} again`, () => attempt(async () => {
+      const { view } = store;
+      takeTable(await api.patch(`tables/${table.id}/reading`, Object.fromEntries(ways.map((way) => [way.name, meant(way)]))));
       onDone?.();
-      go("open", table.id);
-    });
+      if (store.view === view) go(store.tables[table.id].state === "ready" ? "columns" : "open", table.id);
+    }));
   };
   return html`<form onSubmit=${submit}><h3>Read it differently</h3><p class="note">What is left empty is detected; what a message calls an option, such as header, is chosen here. Roles and settings of the columns begin anew.</p>
     <div class="details">${ways.map((way) => html`<${Field} key=${way.name} label=${way.name[0].toUpperCase() + way.name.slice(1)} note=${way.words}>

@@ -4,7 +4,7 @@ import { html, useEffect, useState } from "./vendor/htm-preact.js";
 import * as api from "./api.js";
 import { Bar, ErrorNotice, Notice, Title } from "./parts.js";
 import { TracePlot } from "./plots.js";
-import { attempt, go, set, store, useStore, working } from "./store.js";
+import { attempt, go, store, take, useStore, working } from "./store.js";
 import { percent, plural, seconds } from "./words.js";
 
 const PHASES = [["starting", "Start"], ["reading", "Read"], ["preparing", "Prepare"], ["grouping", "Group"], ["writing", "Write and check"], ["measuring", "Measure"]];
@@ -18,10 +18,13 @@ function Phases({ job }) {
   })}</ol>`;
 }
 
+/** Whether a plan has models: they are enforced once the search has ended. */
+const demanding = (plan) => Boolean(plan && (plan.l || plan.t || plan.k_map || plan.presence || Object.keys(plan.models || {}).length));
+
 function Standing({ job, since }) {
   const trace = store.traces[job.id] || [];
   if (job.loss === null || job.loss === undefined) return null;
-  return html`<dl class="cards"><div class="card"><dt>Loss so far</dt><dd>${percent(job.loss)}</dd><dd>of the variation between records</dd></div>
+  return html`<dl class="cards"><div class="card"><dt>Loss so far</dt><dd>${percent(job.loss)}</dd><dd>of the variation between records${demanding(job.plan) ? ", before models are enforced: that adds to it" : ""}</dd></div>
     <div class="card"><dt>Gap so far</dt><dd>${job.gap === null || job.gap === undefined ? "not known yet" : `at most ${percent(job.gap)}`}</dd><dd>above the best possible</dd></div>
     <div class="card"><dt>Time</dt><dd>${seconds(since)}</dd><dd>since the run began</dd></div></dl>
     ${trace.length > 2 && html`<section class="panel" aria-labelledby="trace"><h2 id="trace">The search</h2><p class="note">The loss of the best groups so far. When the line is flat, more time brings little.</p><${TracePlot} trace=${trace} /></section>`}`;
@@ -49,10 +52,8 @@ export function RunScreen() {
   const job = jobs[view.job];
   const since = useSeconds(job);
   if (!job) return html`<${Title}>Run<//><p class="lead">This run is not there any more.</p><button type="button" class="btn" onClick=${() => go("runs")}>All runs</button>`;
-  const act = (what) => attempt(async () => {
-    const now = await api.post(`jobs/${job.id}/${what}`);
-    set({ jobs: { ...store.jobs, [job.id]: { ...store.jobs[job.id], ...now } } });
-  });
+  // The second click of a double click on Run is not meant for what has taken its place.
+  const act = (what) => (event) => event.detail < 2 && attempt(async () => take(await api.post(`jobs/${job.id}/${what}`)));
   const ended = ENDED[job.state];
   return html`
     <${Title}>${ended ? ended[0] : job.state === "done" ? "Done" : job.state === "queued" ? "Waiting for its turn" : "Running"}<//>
@@ -65,8 +66,8 @@ export function RunScreen() {
       ${job.phase === "grouping" && !job.fraction && since > 8 && html`<${Notice} kind="plain">The first run of a new version compiles its loops, which takes a minute or two. Later runs begin at once.<//>`}
       <${Standing} job=${job} since=${since} />`}
     <section class="next" aria-label="Next step"><div><p class="wide">${working(job) ? "You may leave this screen, or reload it: the run goes on." : ""}</p>
-      ${working(job) && html`<button type="button" class="btn danger" onClick=${() => act("cancel")}>Cancel</button>`}
-      ${job.state === "running" && html`<button type="button" class="btn main" disabled=${!job.searching || job.stopping} onClick=${() => act("stop")}>Good enough, stop here</button>`}
+      ${working(job) && html`<button type="button" class="btn danger" onClick=${act("cancel")}>Cancel</button>`}
+      ${job.state === "running" && html`<button type="button" class="btn main" disabled=${!job.searching || job.stopped_early} onClick=${act("stop")}>${job.stopped_early ? "Stopping" : "Good enough, stop here"}</button>`}
       ${ended && html`<button type="button" class="btn" onClick=${() => go("columns", job.table)}>Columns</button><button type="button" class="btn main" onClick=${() => go("protection", job.table)}>Change the plan</button>`}
       ${job.state === "done" && html`<button type="button" class="btn main" onClick=${() => go("result", job.table, job.id)}>Result</button>`}</div></section>`;
 }

@@ -4,7 +4,8 @@ import { html, useEffect, useState } from "./vendor/htm-preact.js";
 import * as api from "./api.js";
 import { ErrorNotice, Title } from "./parts.js";
 import { MapPanel } from "./map.js";
-import { attempt, go, jobsOf, set, store, takePlan, useStore, working } from "./store.js";
+import { takePlan } from "./draft.js";
+import { attempt, forgetJob, go, jobsOf, store, useStore, working } from "./store.js";
 import { number, percent, whole } from "./words.js";
 
 const STATES = { queued: "waiting", running: "running", done: "done", failed: "refused", cancelled: "cancelled", killed: "ended by a limit" };
@@ -15,8 +16,7 @@ function Run({ job, chosen, onChoose }) {
   const name = job.name || job.id;
   const away = () => attempt(async () => {
     await api.remove(`jobs/${job.id}`);
-    const { [job.id]: _gone, ...rest } = store.jobs;
-    set({ jobs: rest });
+    forgetJob(job.id);
   });
   const { summary } = job;
   const state = `${STATES[job.state]}${job.stopped_early ? ", stopped early" : ""}`;
@@ -55,7 +55,7 @@ function SideBySide({ comparison }) {
       ${names.map((name) => html`<${Row} key=${name} name="Loss of ${name}" values=${runs.map((run) => run.by_attribute?.[name])} words=${percent} />`)}
       <${Figures} runs=${runs} />
       ${differences.map((one) => html`<tr key=${one.field}><th scope="row">Plan: ${one.field}</th>${one.values.map((value, i) => html`<td key=${i} class="number wrap">${short(value)}</td>`)}</tr>`)}
-      <tr><td></td>${runs.map((run) => html`<td key=${run.id} class="number"><button type="button" class="btn small" aria-label="Make it the plan: ${run.name}" onClick=${() => takePlan(run.plan, `The plan is now ${run.name}.`)}>Make it the plan</button></td>`)}</tr></tbody></table></div></section>`;
+      <tr><td></td>${runs.map((run) => html`<td key=${run.id} class="number"><button type="button" class="btn small" aria-label="Make it the plan: ${run.name}" onClick=${() => takePlan(run.plan, `The plan is now ${run.name}.`, store.jobs[run.id]?.table)}>Make it the plan</button></td>`)}</tr></tbody></table></div></section>`;
 }
 
 export function RunsScreen() {
@@ -65,8 +65,10 @@ export function RunsScreen() {
   const [comparison, setComparison] = useState(null);
   const wanted = runs.filter((job) => chosen[job.id] && job.state === "done").map((job) => job.id).reverse();
   useEffect(() => {
+    let gone = false; // An answer about what was chosen before is not shown any more.
     if (wanted.length < 2) setComparison(null);
-    else attempt(async () => setComparison(await api.post("comparison", { jobs: wanted })));
+    else attempt(() => api.post("comparison", { jobs: wanted })).then((found) => found && !gone && setComparison(found));
+    return () => (gone = true);
   }, [wanted.join(), Object.values(jobs).filter((job) => job.kind === "assess" && job.state === "done").length]);
   return html`<${Title}>Runs of this sitting<//><p class="lead">${runs.length ? "Choose two or more to see them side by side. They are wiped when the server stops: download what you keep." : "No run yet. Each run stays here until the server stops."}</p>
     <${ErrorNotice} error=${error} />

@@ -2,7 +2,8 @@
 
 import { html } from "./vendor/htm-preact.js";
 import { Field, Fold, NumberField, TextField } from "./parts.js";
-import { changeColumns, store } from "./store.js";
+import { changeColumns } from "./draft.js";
+import { store } from "./store.js";
 import { joined, listed, scalar } from "./words.js";
 
 // What most people need; the others are folded away.

@@ -2,6 +2,7 @@
 
 import { useEffect, useState } from "./vendor/htm-preact.js";
 import * as api from "./api.js";
+import { catchUp, closed, openId, withChanges } from "./draft.js";
 import { announce } from "./parts.js";
 
 export const SCREENS = ["open", "columns", "protection", "run", "result"];
@@ -17,8 +18,10 @@ export const store = {
   traces: {}, // loss and gap of searches so far, by id
   view: { screen: "open", table: null, job: null },
   error: null,
-  busy: 0,
+  sending: null, // the file that is being uploaded: its name, and the share that has arrived
   connected: true,
+  unheard: null, // why the server refuses to tell this window what happens
+  why: null, // why the visit has ended
   toast: null,
 };
 
@@ -48,33 +51,26 @@ export function useStore() {
 
 // --- where we are: #/columns/<table>, #/result/<table>/<job> ---
 
+let here = null;
+
 export function go(screen, table = store.view.table, job = null) {
-  const where = `#/${[screen, table, job].filter(Boolean).map(encodeURIComponent).join("/")}`;
-  if (location.hash === where) arrive();
-  else location.hash = where;
+  location.hash = `#/${[screen, table, job].filter(Boolean).map(encodeURIComponent).join("/")}`;
+  arrive();
 }
 
-async function arrive() {
-  const [, screen = "open", table = null, job = null] = location.hash.split("/").map(decodeURIComponent);
+function arrive() {
+  here = location.hash;
+  const [, screen = "open", table = null, job = null] = here.split("/").map(decodeURIComponent);
   set({ view: { screen: [...SCREENS, "runs"].includes(screen) ? screen : "open", table, job }, error: null, toast: null });
-  if (table && store.table?.id !== table) await openTable(table);
+  catchUp();
   if (job) needResult(job);
-}
-
-async function openTable(id) {
-  const summary = store.tables[id];
-  if (!summary || summary.state !== "ready") {
-    set({ table: null });
-    return;
-  }
-  await attempt(async () => told(await api.get(`tables/${id}`)));
 }
 
 // --- doing things ---
 
-/** Do something with the server, and show its error where the user is. */
-export async function attempt(action) {
-  set({ busy: store.busy + 1, error: null });
+/** Do something with the server, and show its error where the user is; an earlier error goes, unless it is to be kept. */
+export async function attempt(action, fresh = true) {
+  if (fresh) set({ error: null });
   try {
     return await action();
   } catch (error) {
@@ -82,52 +78,16 @@ export async function attempt(action) {
     if (error.status === 401) set({ phase: "locked" });
     else set({ error });
     return undefined;
-  } finally {
-    set({ busy: store.busy - 1 });
   }
 }
 
-let queue = Promise.resolve();
-const pending = []; // Changes that the server has not answered yet, as functions of the table.
+const underWay = new Map();
 
-/** Take the server's word for a table, with the changes on top that are still on their way. */
-export const told = (table) => set({ table: pending.filter((one) => one.id === table.id).reduce((now, one) => one.draw(now), table) });
-
-/** Changes of a plan go to the server one after the other; each is one step of undo. */
-export function change(method, path, body, said, optimistic = (table) => table) {
-  const id = store.table.id;
-  const mine = { id, draw: optimistic };
-  pending.push(mine);
-  set({ table: optimistic(store.table) });
-  queue = queue.then(async () => {
-    const table = await attempt(() => api.call(method, `tables/${id}/${path}`, body));
-    const known = table?.columns_list ? table : await api.get(`tables/${id}`).catch(() => null);
-    pending.splice(pending.indexOf(mine), 1);
-    if (known && store.table?.id === id) told(known);
-    if (table?.columns_list && said) say(said, table.can_undo);
-  });
-  return queue;
+/** Do something once, however often it is asked for before the answer. */
+export function once(key, action) {
+  if (!underWay.has(key)) underWay.set(key, action().finally(() => underWay.delete(key)));
+  return underWay.get(key);
 }
-
-export function changeColumns(changes, said, fields) {
-  const by = new Map(changes.map((one) => [one.column, one]));
-  const now = (table) => ({
-    ...table,
-    columns_list: table.columns_list.map((column) => {
-      const wanted = by.get(column.name);
-      if (!wanted) return column;
-      return { ...column, role: wanted.role ?? column.role, type: wanted.type ?? column.type, settings: { ...column.settings, ...wanted } };
-    }),
-  });
-  return change("PATCH", "columns", fields ? { changes, fields } : { changes }, said, now);
-}
-
-export const changeFields = (fields, said) =>
-  change("PATCH", "plan", { fields }, said, (table) => ({ ...table, plan: { ...table.plan, ...fields }, fields: { ...table.fields, ...fields } }));
-
-export const takePlan = (plan, said) => change("PUT", "plan", { plan }, said);
-export const undo = () => store.table?.can_undo && change("POST", "undo", {}, "Undone.");
-export const redo = () => store.table?.can_redo && change("POST", "redo", {}, "Done again.");
 
 let fading = 0;
 
@@ -149,12 +109,14 @@ export const assessmentOf = (run) => Object.values(store.jobs).findLast((job) =>
 
 export const working = (job) => job && (job.state === "queued" || job.state === "running");
 
-export async function start(request) {
-  await queue;
-  const job = await attempt(() => api.post("jobs", request));
-  if (job) take({ ...job, ...store.jobs[job.id] }); // A quick job may have told of its end before this answer came.
-  return job;
-}
+/** Begin a job with the plan that is on the page; once, however often it is clicked. */
+export const start = (request) =>
+  once(JSON.stringify(request), async () => {
+    const job = await withChanges(request.table, () => attempt(() => api.post("jobs", request)));
+    if (!job) return undefined;
+    take(job);
+    return store.jobs[job.id];
+  });
 
 const asked = new Set();
 
@@ -172,17 +134,30 @@ export async function needResult(id) {
   }
 }
 
-function take(job) {
+const AGES = { queued: 0, running: 1 };
+const age = (job) => AGES[job.state] ?? 2;
+
+/** Take what the server says about a job. An answer may come after an event that tells of a later state. */
+export function take(job) {
   const before = store.jobs[job.id];
-  set({ jobs: { ...store.jobs, [job.id]: { ...before, ...job, at: Date.now() } } });
-  if (job.loss !== null && job.loss !== undefined && job.state === "running") {
+  const now = before && age(before) > age(job) ? { ...job, ...before } : { ...before, ...job, at: Date.now() };
+  set({ jobs: { ...store.jobs, [job.id]: now } });
+  if (now.loss !== null && now.loss !== undefined && now.state === "running") {
     const trace = store.traces[job.id] || [];
-    if (!trace.length || job.seconds > trace.at(-1).seconds) {
-      set({ traces: { ...store.traces, [job.id]: [...trace, { seconds: job.seconds, loss: job.loss, gap: job.gap }].slice(-2000) } });
+    if (!trace.length || now.seconds > trace.at(-1).seconds) {
+      set({ traces: { ...store.traces, [job.id]: [...trace, { seconds: now.seconds, loss: now.loss, gap: now.gap }].slice(-2000) } });
     }
   }
-  if (before && before.phase !== job.phase && job.state === "running" && store.view.job === job.id) announce(`Now ${job.phase}.`);
-  if (before && before.state !== job.state) finished(job);
+  if (before && before.phase !== now.phase && now.state === "running" && store.view.job === job.id) announce(`Now ${now.phase}.`);
+  if (before && before.state !== now.state) finished(now);
+}
+
+/** Events leave plans out: ask for that of a run which this window did not begin. */
+async function needPlan({ id, kind }) {
+  if (kind !== "run" || store.jobs[id].plan || asked.has(`plan of ${id}`)) return;
+  asked.add(`plan of ${id}`);
+  const job = await api.get(`jobs/${id}`).catch(() => null);
+  if (job && store.jobs[id]) take(job);
 }
 
 function finished(job) {
@@ -198,27 +173,63 @@ function finished(job) {
   }
 }
 
-function on(name, data) {
-  if (name === "job") take(data);
-  else if (name === "table") {
-    const before = store.tables[data.id];
-    set({ tables: { ...store.tables, [data.id]: { ...before, ...data } } });
-    if (data.state === "ready" && store.view.table === data.id && store.table?.id !== data.id) openTable(data.id);
-  } else if (name === "gone") {
-    const { [data.table]: _table, ...tables } = store.tables;
-    const { [data.job]: _job, ...jobs } = store.jobs;
-    set({ tables: data.table ? tables : store.tables, jobs: data.job ? jobs : store.jobs });
-  } else if (name === "reset") fetchState();
-  else if (name === "ending") set({ phase: "ended" });
-  else if (name === "open") set({ connected: true });
-  else if (name === "lost") set({ connected: false });
+// --- what the server tells ---
+
+/** Take what the server says about a table; an answer may come after an event that is newer. */
+export function takeTable(summary) {
+  if (store.tables[summary.id]?.revision > summary.revision) return;
+  set({ tables: { ...store.tables, [summary.id]: { ...store.tables[summary.id], ...summary } } });
+  if (openId() === summary.id) catchUp();
 }
 
-async function fetchState() {
-  const state = await api.get("state");
-  const by = (many) => Object.fromEntries(many.map((one) => [one.id, one]));
-  set({ tables: by(state.tables), jobs: by(state.jobs) });
-  return state.last_event;
+const without = (all, id) => Object.fromEntries(Object.entries(all).filter(([one]) => one !== id));
+
+export const forgetJob = (id) => set({ jobs: without(store.jobs, id) });
+
+export function forgetTable(id) {
+  set({ tables: without(store.tables, id) });
+  if (openId() === id) closed();
+}
+
+let held = null; // Events that come while the whole state is on its way.
+
+function on(name, data, number) {
+  if (name === "open") heard();
+  else if (name === "lost") set({ connected: false });
+  else if (name === "refused") set(data.status === 401 ? { phase: "locked" } : { unheard: data });
+  else if (name === "ending") set(store.phase === "left" ? {} : { phase: "ended", why: data.why });
+  else if (name === "reset") anew();
+  else if (held) held.push([name, data, number]);
+  else if (name === "table") takeTable(data);
+  else if (name === "job") (take(data), needPlan(data));
+  else if (data.table) forgetTable(data.table);
+  else forgetJob(data.job);
+}
+
+/** The stream is there, perhaps again: what could not be fetched meanwhile is asked for. */
+function heard() {
+  const back = !store.connected;
+  set({ connected: true, unheard: null });
+  if (!back) return;
+  catchUp();
+  if (store.view.job) needResult(store.view.job);
+}
+
+const by = (many) => Object.fromEntries(many.map((one) => [one.id, one]));
+
+/** Too much has happened for events: ask for everything, and go on with the events that are newer. */
+async function anew() {
+  held = [];
+  const state = await attempt(() => api.get("state"), false);
+  const [later, after] = [held, state?.last_event ?? -1];
+  held = null;
+  if (state) {
+    set({ tables: by(state.tables) });
+    for (const id of Object.keys(store.jobs)) if (!state.jobs.some((job) => job.id === id)) forgetJob(id);
+    state.jobs.forEach(take);
+    catchUp();
+  }
+  for (const [name, data, number] of later) if (number > after) on(name, data, number);
 }
 
 // --- the beginning ---
@@ -239,11 +250,11 @@ async function unlock() {
 export async function begin() {
   try {
     const session = await unlock();
-    const [catalogue, last] = await Promise.all([api.get("catalogue"), fetchState()]);
-    set({ session, catalogue, phase: "ready" });
-    api.events(last, on);
-    window.addEventListener("hashchange", arrive);
-    await arrive();
+    const [catalogue, state] = await Promise.all([api.get("catalogue"), api.get("state")]);
+    set({ session, catalogue, tables: by(state.tables), jobs: by(state.jobs), phase: "ready" });
+    window.addEventListener("hashchange", () => location.hash !== here && arrive());
+    arrive();
+    api.events(state.last_event, on);
   } catch (error) {
     if (error.status === 401) set({ phase: "locked" });
     else set({ phase: "ended", error });
@@ -251,6 +262,6 @@ export async function begin() {
 }
 
 export async function leave() {
-  await attempt(() => api.remove("session"));
-  set({ phase: "left", tables: {}, jobs: {}, table: null, results: {} });
+  const left = await attempt(async () => (await api.remove("session"), true));
+  if (left) set({ phase: "left", tables: {}, jobs: {}, results: {} });
 }
