@@ -116,7 +116,7 @@ def _loss(every: dict[str, Any]) -> str:
             used.append(one)
         rows.append(cells)
         used.append(whole)
-    return table(["rows", "memory, ONA\\*", "stream, 3 rounds", "stream, 8 rounds"], rows, used)
+    return table(["rows", "memory, ONA\\*", "stream", "stream, 8 rounds"], rows, used)
 
 
 def _spark(every: dict[str, Any]) -> str:
