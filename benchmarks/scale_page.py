@@ -104,10 +104,13 @@ def _phases(way: str, every: dict[str, Any]) -> str:
 
 def _loss(every: dict[str, Any]) -> str:
     rows, used = [], []
-    for name, whole in sorted(every.get("memory", {}).items(), key=lambda one: (len(one[0]), one[0])):
+    memory, stream = every.get("memory", {}), every.get("stream", {})
+    ways = {"": "stream", ", 8 rounds": "stream, 8 rounds"}
+    ways = {way: words for way, words in ways.items() if any(name + way in stream for name in memory)}
+    for name, whole in sorted(memory.items(), key=lambda one: (len(one[0]), one[0])):
         cells = [name, f"{100 * whole['loss']:.3f}"]
-        for rounds in ("", ", 8 rounds"):
-            one = every.get("stream", {}).get(name + rounds)
+        for way in ways:
+            one = stream.get(name + way)
             if one is None:
                 cells.append("")
                 continue
@@ -116,7 +119,7 @@ def _loss(every: dict[str, Any]) -> str:
             used.append(one)
         rows.append(cells)
         used.append(whole)
-    return table(["rows", "memory, ONA\\*", "stream", "stream, 8 rounds"], rows, used)
+    return table(["rows", "memory, ONA\\*", *ways.values()], rows, used)
 
 
 def _spark(every: dict[str, Any]) -> str:

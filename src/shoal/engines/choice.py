@@ -20,8 +20,8 @@ BLOCK_RECORDS = 50_000
 ROUNDS, ANEW = 1, 3
 # Kicks for each group in a round, and in the search that follows the first grouping.
 KICKS = 0.5
-# Rows up to which blocks are grouped by a method that takes long, with demands or units and otherwise. On two cores, each
-# takes about an hour at most for tables of ten attributes.
+# Rows up to which blocks are grouped by a method that takes long, with demands or units and otherwise. On two cores,
+# either takes about an hour at most for tables of ten attributes.
 MOST_ANEW, MOST_GOOD = 20_000_000, 60_000_000
 # A file of fewer bytes is read into memory; in memory, a table of CSV takes about this many times its file.
 LARGE = 1 << 30
