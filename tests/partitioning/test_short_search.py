@@ -21,7 +21,7 @@ def test_from_mdav_star_it_loses_less_than_ona_star(k):
     X = table(1200, 4)
     start = shoal.partition(X, k, "mdav*")
     moved = short_search(X, k, start, kicks=0)
-    kicked = short_search(X, k, start, kicks=1)
+    kicked = short_search(X, k, start, kicks=5)
     assert lost(X, kicked) < lost(X, moved) < lost(X, start)
     assert lost(X, kicked) < lost(X, shoal.partition(X, k, "ona*"))
     for labels in (moved, kicked):
@@ -32,7 +32,7 @@ def test_from_mdav_star_it_loses_less_than_ona_star(k):
 def test_it_depends_on_the_seed_alone():
     X = table(500, 3)
     start = shoal.partition(X, 3, "mdav")
-    one, again, other = (short_search(X, 3, start, kicks=1, seed=seed) for seed in (1, 1, 2))
+    one, again, other = (short_search(X, 3, start, kicks=5, seed=seed) for seed in (1, 1, 2))
     assert (one == again).all()
     assert (one != other).any()
 

@@ -45,7 +45,7 @@ def group_block(values: Any, layout: Layout, plan: Plan, block_records: int, *, 
         The number of records that a block should have; more than `OVERFULL` times as many are cut into several blocks,
         unless they have demands or units.
     kicks : float
-        Of a short search of the groups, for each of them; 0: none. With demands or units there is none.
+        Of a short search, for each k^2 records; 0: no search. With demands or units there is none.
     """
     X = layout.coordinates(values)
     constraints = layout.constraints(values)
@@ -80,7 +80,7 @@ def refine_block(values: Any, layout: Layout, plan: Plan, *, kicks: float) -> Ar
     plan : Plan
         With a settled method.
     kicks : float
-        Of the search, for each group.
+        Of the search, for each k^2 records.
     """
     X = layout.coordinates(values)
     constraints = layout.constraints(values)

@@ -18,8 +18,8 @@ from shoal.plan_checks import bytes_of
 BLOCK_RECORDS = 50_000
 # Shifted rounds in which groups are searched, and those in which they are formed anew, with demands or units.
 ROUNDS, ANEW = 1, 3
-# Kicks for each group in a round, and in the search that follows the first grouping.
-KICKS = 0.5
+# Kicks for each k^2 records in a round, and in the search that follows the first grouping.
+KICKS = 2.5
 # Rows up to which blocks are grouped by a method that takes long, with demands or units and otherwise. On two cores,
 # either takes about an hour at most for tables of ten attributes.
 MOST_ANEW, MOST_GOOD = 20_000_000, 60_000_000
@@ -42,7 +42,7 @@ class Way(NamedTuple):
         Shifted rounds after the first groups.
     why : str
     kicks : float
-        For each group, of the short search that follows the first grouping; 0: there is none.
+        For each k^2 records, of the short search that follows the first grouping; 0: there is none.
     """
 
     plan: Plan
