@@ -145,13 +145,13 @@ def _cuts(every: dict[str, Any]) -> str:
 
 def _model(every: dict[str, Any]) -> str:
     """Return what 10 billion records would take, by the measured seconds and bytes of a row."""
-    spark = max(every.get("spark", {}).values(), key=lambda one: one["rows"], default=None)
+    name, spark = max(every.get("spark", {}).items(), key=lambda one: one[1]["rows"], default=("", None))
+    beside = every.get("stream", {}).get(name)  # grouped alike
     rows, used = [], []
     for millions, one in _runs(every).items():
         seconds = one["processor"] / one["rows"]
         share = seconds * RECORDS / (MACHINES * CORES)
         cells = [f"{one['method']}, as of {millions:g} million", f"{1e6 * seconds:.1f}", f"{share / 3600:.1f}"]
-        beside = None if spark is None else every["stream"].get(f"{spark['rows'] / 1e6:g} million, k = 5")
         if spark is not None and beside is not None:
             overhead, moved = spark["clocks"][-1] / beside["clock"], spark["shuffled"] / spark["rows"]
             sent = moved * RECORDS / MACHINES / NETWORK
