@@ -32,7 +32,7 @@ test: $(STAMP)  ## run the tests (ten minutes)
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "not long"
 
 test-spark: $(STAMP)  ## run the long tests of Spark, which `make test` leaves out
-	$(BIN)/python -m pytest -m long tests/engines/test_spark.py
+	$(BIN)/python -m pytest -m long tests/engines/test_spark.py tests/engines/test_spark_files.py
 
 test-long: $(STAMP)  ## run the long property tests too
 	SHOAL_TEST_EXAMPLES=2000 $(BIN)/python -m pytest -n auto --dist worksteal

@@ -104,10 +104,13 @@ def _phases(way: str, every: dict[str, Any]) -> str:
 
 def _loss(every: dict[str, Any]) -> str:
     rows, used = [], []
-    for name, whole in sorted(every.get("memory", {}).items(), key=lambda one: (len(one[0]), one[0])):
+    memory, stream = every.get("memory", {}), every.get("stream", {})
+    ways = {"": "stream", ", 8 rounds": "stream, 8 rounds"}
+    ways = {way: words for way, words in ways.items() if any(name + way in stream for name in memory)}
+    for name, whole in sorted(memory.items(), key=lambda one: (len(one[0]), one[0])):
         cells = [name, f"{100 * whole['loss']:.3f}"]
-        for rounds in ("", ", 8 rounds"):
-            one = every.get("stream", {}).get(name + rounds)
+        for way in ways:
+            one = stream.get(name + way)
             if one is None:
                 cells.append("")
                 continue
@@ -116,7 +119,7 @@ def _loss(every: dict[str, Any]) -> str:
             used.append(one)
         rows.append(cells)
         used.append(whole)
-    return table(["rows", "memory, ONA\\*", "stream, 3 rounds", "stream, 8 rounds"], rows, used)
+    return table(["rows", "memory, ONA\\*", *ways.values()], rows, used)
 
 
 def _spark(every: dict[str, Any]) -> str:
@@ -142,13 +145,13 @@ def _cuts(every: dict[str, Any]) -> str:
 
 def _model(every: dict[str, Any]) -> str:
     """Return what 10 billion records would take, by the measured seconds and bytes of a row."""
-    spark = max(every.get("spark", {}).values(), key=lambda one: one["rows"], default=None)
+    name, spark = max(every.get("spark", {}).items(), key=lambda one: one[1]["rows"], default=("", None))
+    beside = every.get("stream", {}).get(name)  # grouped alike
     rows, used = [], []
     for millions, one in _runs(every).items():
         seconds = one["processor"] / one["rows"]
         share = seconds * RECORDS / (MACHINES * CORES)
         cells = [f"{one['method']}, as of {millions:g} million", f"{1e6 * seconds:.1f}", f"{share / 3600:.1f}"]
-        beside = None if spark is None else every["stream"].get(f"{spark['rows'] / 1e6:g} million, k = 5")
         if spark is not None and beside is not None:
             overhead, moved = spark["clocks"][-1] / beside["clock"], spark["shuffled"] / spark["rows"]
             sent = moved * RECORDS / MACHINES / NETWORK

@@ -7,6 +7,7 @@ import pytest
 from engines.in_pieces import PLAN, layout_of, people
 from shoal.engines.aggregates import losses_of, sizes_of
 from shoal.engines.blocks import group_block, in_rows, publish_block, refine_block, route_groups, with_groups
+from shoal.engines.choice import KICKS
 from shoal.engines.cuts import Cuts
 from shoal.engines.sample import Sample
 from shoal.engines.tally import Tally
@@ -53,7 +54,7 @@ def carried_out(table, plan, *, block_records=50, rounds=2, pieces=5):
         done = []
         for leaf in np.unique(leaves):
             own = values.take(np.flatnonzero(leaves == leaf))
-            done.append(with_groups(own, refine_block(own, layout, settled, reform=turn == 1), int(leaf)))
+            done.append(with_groups(own, refine_block(own, layout, settled, kicks=KICKS), int(leaf)))
         values = in_rows(pa.concat_tables(done))
     return layout, values
 

@@ -72,8 +72,8 @@ def test_a_parquet_file_is_released_with_its_documents(tmp_path):
     assert record["loss"] == release.loss
     assert record["rows"]["published"] == 700
     # How many blocks there were depends on the originals, and is told to the caller only.
-    assert record["methods"][0]["method"] == "ona* in blocks, then 2 rounds"
-    assert certificate["methods"] == ["ona* in blocks, then 2 rounds"]
+    assert record["methods"][0]["method"] == "mdav* and a short search in blocks, then 2 rounds"
+    assert certificate["methods"] == ["mdav* and a short search in blocks, then 2 rounds"]
     assert re.fullmatch(r"\d+ blocks, 2 rounds", release.way)
     assert record["again"]["command"].startswith(f"shoal anonymize {tmp_path / 'in.parquet'} -k 3 -o out.parquet")
     assert f"    '{tmp_path / 'in.parquet'}',\n    'out.parquet',\n" in record["again"]["python"]
@@ -299,10 +299,26 @@ def test_the_engine_is_chosen_by_size_and_said(monkeypatch, tmp_path):
 
 def test_methods_depend_on_the_size_alone():
     plan = Plan.of(k=3)
-    assert way_of(plan, 10**6).plan.method == "ona*"
-    assert way_of(plan, 10**8).plan.method != "ona*"
+    assert way_of(plan, 10**6).plan.method == "mdav*"
+    assert way_of(plan, 10**6).in_words(1) == "mdav* and a short search in blocks, then 1 round"
+    assert way_of(plan, 10**8).plan.method == "cbfs"
+    assert way_of(plan, 10**8).in_words(0) == "cbfs"
     assert way_of(Plan.of(k=3, method="mdav"), 10**8).plan.method == "mdav"
     assert way_of(plan, 10**6)[1:] == way_of(plan.model_copy(update={"n_jobs": 2, "memory": "2GB"}), 10**6)[1:]
+
+
+@pytest.mark.parametrize("fields", [{"l": 2, "sensitive": ("job",)}, {"unit": "person"}])
+def test_groups_that_cannot_be_searched_are_formed_by_ona_star_and_anew_in_more_rounds(fields):
+    searched, formed = way_of(Plan.of(k=3), 10**6), way_of(Plan.of(k=3, **fields), 10**6)
+    assert (formed.plan.method, formed.kicks) == ("ona*", 0)
+    assert formed.rounds > searched.rounds > 0
+
+
+def test_what_lies_in_one_block_is_searched_as_well(tmp_path):
+    """No round would come to it."""
+    lost = {method: released(people(600), tmp_path, method=method, how={"block_records": 1000})[0].loss
+            for method in ("auto", "mdav*", "ona*")}  # fmt: skip
+    assert lost["auto"] < lost["ona*"] < lost["mdav*"]
 
 
 def test_too_little_memory_is_refused():

@@ -187,7 +187,7 @@ def _rehearse_in_pieces(shell: Shell, job: Job, hooks: Shown, *, json: bool) -> 
         shell.note(note)
     rows: list[tuple[str, Any]] = [
         ("k", f"{layout.plan.k}: at most {layout.rows // layout.plan.k:,} groups"),
-        ("method", f"{found.way.plan.method} in blocks, {found.way.rounds} rounds: {found.way.why}"),
+        ("method", f"{found.way.in_words(found.way.rounds)}: {found.way.why}"),
     ]
     if layout.rows_dropped:
         rows.append(("dropped", f"{layout.rows_dropped:,} rows with missing values"))

@@ -14,7 +14,7 @@ from shoal.arrays import Array, group_means
 from shoal.engines.layout import GROUP, ORIGIN, ROW, STRATUM, Layout, numpy_of
 from shoal.partitioning.blocks import OVERFULL, halved, reformed
 from shoal.partitioning.pool import numbered
-from shoal.partitioning.run import refine
+from shoal.partitioning.short_search import short_search
 from shoal.plan import Plan
 from shoal.release.groups.blocks import Block
 from shoal.release.groups.grouping import Constraints, group
@@ -31,7 +31,7 @@ def in_rows(values: Any) -> Any:
     return values.take(pa.array(np.argsort(rows, kind="stable"))).combine_chunks()
 
 
-def group_block(values: Any, layout: Layout, plan: Plan, block_records: int) -> Array:
+def group_block(values: Any, layout: Layout, plan: Plan, block_records: int, *, kicks: float = 0.0) -> Array:
     """Return int64[n]: groups of a block that keep k and all demands.
 
     Parameters
@@ -44,23 +44,33 @@ def group_block(values: Any, layout: Layout, plan: Plan, block_records: int) -> 
     block_records : int
         The number of records that a block should have; more than `OVERFULL` times as many are cut into several blocks,
         unless they have demands or units.
+    kicks : float
+        Of a short search, for each k^2 records; 0: no search. With demands or units there is none.
     """
     X = layout.coordinates(values)
     constraints = layout.constraints(values)
-    free = not constraints.demands and constraints.units is None
-    if len(X) <= OVERFULL * block_records or not free:
+    if not _free(constraints):
         return group(X, plan, constraints)
-    strata = np.zeros(len(X), np.int64) if constraints.strata is None else constraints.strata
+    strata = _strata(constraints, len(X))
+    if len(X) <= OVERFULL * block_records:
+        labels = group(X, plan, constraints)
+        return _searched(X, labels, strata, plan, kicks) if kicks else labels
     labels, count = np.empty(len(X), np.int64), 0
     for stratum in range(int(strata.max()) + 1):
         for own in halved(X, np.flatnonzero(strata == stratum), block_records, plan.k):
-            labels[own] = group(X[own], plan, Constraints()) + count
+            at = group(X[own], plan, Constraints())
+            if kicks:
+                at = _searched(X[own], at, np.zeros(len(own), np.int64), plan, kicks)
+            labels[own] = at + count
             count = int(labels[own].max()) + 1
     return numbered(labels)
 
 
-def refine_block(values: Any, layout: Layout, plan: Plan, *, reform: bool) -> Array:
+def refine_block(values: Any, layout: Layout, plan: Plan, *, kicks: float) -> Array:
     """Return int64[n]: the groups of a block of whole groups, refined; they keep k and all demands.
+
+    They are searched. With demands or units, groups near to groups of other origin are dissolved instead, and their
+    records grouped anew if that loses less.
 
     Parameters
     ----------
@@ -69,29 +79,46 @@ def refine_block(values: Any, layout: Layout, plan: Plan, *, reform: bool) -> Ar
     layout : Layout
     plan : Plan
         With a settled method.
-    reform : bool
-        Whether groups near to groups of other origin are dissolved first, and their records grouped anew. With demands
-        or units, every round does nothing else.
+    kicks : float
+        Of the search, for each k^2 records.
     """
     X = layout.coordinates(values)
     constraints = layout.constraints(values)
     labels = numbered(numpy_of(values, GROUP))
+    strata = _strata(constraints, len(X))
+    if _free(constraints):
+        return _searched(X, labels, strata, plan, kicks)
     origins = numpy_of(values, ORIGIN)
-    strata = np.zeros(len(X), np.int64) if constraints.strata is None else constraints.strata
-    free = not constraints.demands and constraints.units is None
     result, count = np.empty(len(X), np.int64), 0
     for stratum in range(int(strata.max()) + 1):
         rows = np.flatnonzero(strata == stratum)
-        own, at = X[rows], numbered(labels[rows])
-        if reform or not free:
-            inner = layout.constraints(values.take(rows)) if len(rows) < len(X) else constraints
-            again = partial(_grouped, own, plan, inner._replace(strata=None))
-            at = reformed(own, at, origins[rows], again)
-        if free:
-            at = numbered(refine(own, at, plan.k, "ona-rounds", n_jobs=1))
-        result[rows] = at + count
-        count += int(at.max()) + 1
+        own = X[rows]
+        inner = layout.constraints(values.take(rows)) if len(rows) < len(X) else constraints
+        again = partial(_grouped, own, plan, inner._replace(strata=None))
+        result[rows] = reformed(own, numbered(labels[rows]), origins[rows], again) + count
+        count = int(result[rows].max()) + 1
     return numbered(result)
+
+
+def _searched(X: Array, labels: Array, strata: Array, plan: Plan, kicks: float) -> Array:
+    """Return the groups of a block after a short search of each stratum."""
+    seed = 0 if plan.random_state is None else plan.random_state
+    result, count = np.empty(len(X), np.int64), 0
+    for stratum in range(int(strata.max()) + 1):
+        rows = np.flatnonzero(strata == stratum)
+        result[rows] = short_search(X[rows], plan.k, labels[rows], kicks=kicks, seed=seed) + count
+        count = int(result[rows].max()) + 1
+    return numbered(result)
+
+
+def _free(constraints: Constraints) -> bool:
+    """Whether groups of k records of one stratum are all that is asked for."""
+    return not constraints.demands and constraints.units is None
+
+
+def _strata(constraints: Constraints, n: int) -> Array:
+    """Return int64[n]: the stratum of each record, 0 if there are none."""
+    return np.zeros(n, np.int64) if constraints.strata is None else constraints.strata
 
 
 def _grouped(X: Array, plan: Plan, constraints: Constraints, rows: Array) -> Array:

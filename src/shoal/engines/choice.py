@@ -16,11 +16,13 @@ from shoal.plan_checks import bytes_of
 
 # Records of a block, whatever the memory.
 BLOCK_RECORDS = 50_000
-# Shifted rounds of the best way, and of the cheaper ones.
-ROUNDS = 3
-# Rows up to which blocks are grouped by the best method, and by a cheaper one with rounds. On two cores, each takes
-# less than an hour for tables of ten attributes.
-MOST_BEST, MOST_GOOD = 20_000_000, 60_000_000
+# Shifted rounds in which groups are searched, and those in which they are formed anew, with demands or units.
+ROUNDS, ANEW = 1, 3
+# Kicks for each k^2 records in a round, and in the search that follows the first grouping.
+KICKS = 2.5
+# Rows up to which blocks are grouped by a method that takes long, with demands or units and otherwise. On two cores,
+# either takes about an hour at most for tables of ten attributes.
+MOST_ANEW, MOST_GOOD = 20_000_000, 60_000_000
 # A file of fewer bytes is read into memory; in memory, a table of CSV takes about this many times its file.
 LARGE = 1 << 30
 IN_MEMORY = {"parquet": 6.0}
@@ -39,17 +41,20 @@ class Way(NamedTuple):
     rounds : int
         Shifted rounds after the first groups.
     why : str
+    kicks : float
+        For each k^2 records, of the short search that follows the first grouping; 0: there is none.
     """
 
     plan: Plan
     rounds: int
     why: str
+    kicks: float = 0.0
 
     def in_words(self, rounds: int) -> str:
         """Return the method for certificate and report; how many blocks there are depends on the originals."""
         from shoal.release.groups.grouping import method_in_words
 
-        method = method_in_words(self.plan)
+        method = method_in_words(self.plan) + (" and a short search" if self.kicks else "")
         return f"{method} in blocks, then {rounds} round{'s' * (rounds > 1)}" if rounds else method
 
 
@@ -57,15 +62,18 @@ def way_of(plan: Plan, rows: int) -> Way:
     """Return how the blocks of a table are grouped: as the plan says, else the best that fits the time."""
     seed = 0 if plan.random_state is None else plan.random_state
     update: dict[str, object] = {"random_state": seed, "n_jobs": 1, "engine": None, "bound": "none"}
+    formed_anew = plan.has_demands or plan.unit is not None
     if plan.method != "auto":
-        return Way(plan.model_copy(update=update), ROUNDS, "the plan asks for it")
+        return Way(plan.model_copy(update=update), ANEW if formed_anew else ROUNDS, "the plan asks for it")
     update["enforcement"] = plan.enforcement or ("repair" if plan.has_demands else None)
-    if rows <= MOST_BEST:
-        why = "it loses least of those that are quick enough for so many records"
-        return Way(plan.model_copy(update={**update, "method": "ona*"}), ROUNDS, why)
-    rounds = 1 if rows <= MOST_GOOD else 0
-    why = "it loses least of those that group so many records in an hour on two cores"
-    return Way(plan.model_copy(update={**update, "method": "cbfs"}), rounds, why)
+    why = "it loses least of those that are quick enough for so many records"
+    if rows > MOST_GOOD:
+        return Way(plan.model_copy(update={**update, "method": "cbfs"}), 0, why)
+    if not formed_anew:
+        return Way(plan.model_copy(update={**update, "method": "mdav*"}), ROUNDS, why, KICKS)
+    if rows > MOST_ANEW:
+        return Way(plan.model_copy(update={**update, "method": "cbfs"}), 1, why)
+    return Way(plan.model_copy(update={**update, "method": "ona*"}), ANEW, why)
 
 
 def engine_of(plan: Plan, size: int | None, format: str) -> tuple[str, str]:

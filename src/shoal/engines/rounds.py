@@ -16,7 +16,7 @@ from shoal.arrays import Array
 from shoal.engines.aggregates import Aggregates
 from shoal.engines.blocks import group_block, in_rows, publish_block, refine_block, route_groups, with_groups
 from shoal.engines.buckets import Buckets
-from shoal.engines.choice import Way
+from shoal.engines.choice import KICKS, Way
 from shoal.engines.cuts import Cuts
 from shoal.engines.layout import GROUP, ORIGIN, STRATUM, Layout, numpy_of
 from shoal.engines.order import InOrder, sizes_of
@@ -96,9 +96,9 @@ class Rounds:
         def worked(item: tuple[int, list[int]]) -> Any:
             values = _read(buckets, item[1])
             if turn == 0:
-                labels = group_block(values, layout, self.way.plan, self.block_records)
+                labels = group_block(values, layout, self.way.plan, self.block_records, kicks=self.way.kicks)
             else:
-                labels = refine_block(values, layout, self.way.plan, reform=turn == 1)
+                labels = refine_block(values, layout, self.way.plan, kicks=KICKS)
             values = with_groups(values, labels, item[0])
             done, rest = (values, None) if last else _apart(values, cuts[0].settled, turn)
             ready = None if done is None or done.num_rows == 0 else publish_block(done, layout)

@@ -119,6 +119,7 @@ def make(
         work = Work(
             layout=layout,
             plan=way.plan,
+            kicks=way.kicks,
             names=names,
             kept=[name for name in published_names(layout) if name not in layout.quasi_identifiers],
             rounds=[first, *cuts[1:]],

@@ -15,6 +15,7 @@ import numpy as np
 
 from shoal.arrays import Array
 from shoal.engines.blocks import group_block, publish_block, refine_block, route_groups
+from shoal.engines.choice import KICKS
 from shoal.engines.cuts import Cuts
 from shoal.engines.hashing import row_hashes
 from shoal.engines.heavy import Heavy, alone
@@ -117,6 +118,8 @@ class Work:
     layout : Layout
     plan : Plan
         With a settled method.
+    kicks : float
+        Of the search that follows the first grouping.
     names, kept : names
         The columns of the source that are read, and those that are published as they are.
     rounds : cuts of the first grouping, and of each later round
@@ -129,6 +132,7 @@ class Work:
 
     layout: Layout
     plan: Plan
+    kicks: float
     names: list[str]
     kept: list[str]
     rounds: list[Cuts]
@@ -259,10 +263,11 @@ def formed(values: Any, block: int, work: Work, round: int) -> tuple[Any, bool]:
     """Return the rows of a block with the groups of a round, and whether it is a block, not a piece of one."""
     whole = block < work.rounds[round].count
     if round == 0:
-        equal = np.zeros(values.num_rows, np.int64)
-        labels = group_block(values, work.layout, work.plan, work.block_records) if whole else equal
+        labels = np.zeros(values.num_rows, np.int64)  # of a piece: all are equal
+        if whole:
+            labels = group_block(values, work.layout, work.plan, work.block_records, kicks=work.kicks)
     elif whole:
-        labels = refine_block(values, work.layout, work.plan, reform=round == 1)
+        labels = refine_block(values, work.layout, work.plan, kicks=KICKS)
     else:
         labels = numpy_of(values, GROUP)
     return named(values, labels, block), whole

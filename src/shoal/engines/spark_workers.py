@@ -72,10 +72,11 @@ def warm(plan: Plan) -> None:
 
 def of_plan(plan: Plan) -> list[str]:
     """Return the tasks of compiling that a plan needs."""
-    method = ["method anytime", "method ona*"] if plan.method == "auto" else [f"method {plan.method}"]
-    refinements = ["refinement ona-rounds", *([] if plan.refine is None else [f"refinement {plan.refine}"])]
+    auto = ["method mdav*", "method ona*", "method cbfs"]
+    method = auto if plan.method == "auto" else [f"method {plan.method}"]
+    refinements = [] if plan.refine is None else [f"refinement {plan.refine}"]
     models = ["release with l", "release with t"] if plan.has_demands else []
-    return ["method mdav", *method, *refinements, *models]
+    return ["method mdav", "refinement anytime", *method, *refinements, *models]  # rounds are a short search
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 A block is grouped as if it were a table. Groups at its border could not take records from the other side. So the groups
 are cut anew by their means, along rotated coordinates and at other shares: old borders fall inside of new blocks. Whole
-groups travel, so every group keeps k. The engines for tables larger than memory do the same with files.
+groups travel, so every group keeps k. The engines for tables larger than memory cut alike, and search the groups.
 """
 
 from __future__ import annotations
