@@ -54,8 +54,10 @@ MANY_COLUMNS = 60_000
 IDLE_CUTS = 500
 # Groups of a last programme: as long as there are other ways to go on, and when there are none.
 SOON_PROVEN, MOST_IN_PROOF = 60_000, 400_000
-# Groups for each record among which a better partition is looked for: first, and as long as it is quick, at most.
+# Groups for each record among which a better partition is looked for: of the programme, and at most; and the parts of
+# the gap up to which reduced costs are looked at.
 FIRST_IN_SEARCH, MOST_IN_SEARCH = 2, 16
+PARTS = (1 / 16, 1 / 8, 1 / 4, 1 / 2)
 # Rounds of cuts between two such searches; cuts end when they raise the bound by less than SMALL_GAIN in as many.
 ROUNDS, SMALL_GAIN = 6, 5e-6
 # Beyond this, a linear programme over all records at once takes too long.
@@ -243,21 +245,22 @@ class _Search:
         self.step = 1.0
 
     def incumbent(self, share: float) -> None:
-        """Look for a better partition among the groups of least reduced cost; each time for a share of the time left.
+        """Look for a better partition among groups of small reduced cost; each time for a share of the time left.
 
-        Among few groups the solver is quick; as long as that leads to better partitions, more are given to it.
+        These are the least of the programme, and all whose reduced cost is a part of the gap. Among few groups the
+        solver is quick; as long as it finishes, more are given to it.
         """
         programme, best = self.programme, self.best
         reduced = self.pricing.reduced(programme.groups, best.records, programme.cuts, best.cuts)
-        order = np.argsort(reduced, kind="stable")
-        most = FIRST_IN_SEARCH * self.n
-        while most <= MOST_IN_SEARCH * self.n:
-            some, before = order[:most], self.ceiling
-            if not self._choose(programme.groups[some[reduced[some] <= self.ceiling - best.bound]], share):
+        some = programme.groups[np.argsort(reduced, kind="stable")[: FIRST_IN_SEARCH * self.n]]
+        for part_of_gap in PARTS:
+            room, now = part_of_gap * (self.ceiling - best.bound), time.monotonic()
+            effort = Effort(now + share * (self.end - now), self.weights, MOST_IN_SEARCH * self.n)
+            listed = self.pricing.groups(best.records, programme.cuts, best.cuts, 0.0, effort, room)
+            few = listed.complete and len(listed.groups) <= effort.groups
+            finished = self._choose(np.concatenate([some, listed.groups]) if few else some, share)
+            if not (finished and few):
                 return
-            if self.ceiling == before or most >= len(order):
-                return
-            most *= 2
 
     def prove(self, share: float, most: int) -> bool:
         """List all groups that a better partition could have and choose among them; return whether this is a proof.
