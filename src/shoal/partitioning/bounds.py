@@ -17,7 +17,7 @@ from shoal.errors import TooLargeError
 from shoal.partitioning.covering import MOST_RECORDS, Cover, solve
 from shoal.partitioning.exact import exact, most_records
 from shoal.partitioning.neighbour_bound import SAFE, neighbour_bound, neighbour_prices
-from shoal.partitioning.pair_prices import pair_prices
+from shoal.partitioning.pair_prices import compile_pair_prices, pair_prices
 from shoal.partitioning.pool import cost_of, total_cost
 from shoal.partitioning.regions import regions_bound
 from shoal.progress import Progress, part, silent
@@ -50,6 +50,7 @@ def covered(
     """Return the bound of set partitioning for up to MOST_RECORDS, and the best partition that was met on the way."""
     if k == 2 or (k <= FEW and len(X) <= SOON_SOLVED):
         return solve(X, k, labels, time_limit, report)
+    compile_pair_prices(X, k)
     begun = time.monotonic()
     share = FIRST_SHARE if k <= FEW else FIRST_SHARE_OF_MANY
     prices = pair_prices(X, k, None, begun + share * time_limit, part(report, 0.0, share))
