@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from shoal.kernels import pricing
-from shoal.partitioning.cover_cuts import Cuts
+from shoal.partitioning.cover_cuts import Cut, Cuts
 from shoal.partitioning.cover_prices import Effort, Pricing
 
 N = 16
@@ -33,8 +33,8 @@ def all_reduced(X, prices, k, cuts, sigma):
         for group in combinations(range(len(X)), size):
             rows = list(group)
             value = D[np.ix_(rows, rows)].sum() / (2 * size) - prices[rows].sum()
-            for one, price in zip(cuts.sets, sigma, strict=True):
-                value += price * (len(set(one) & set(group)) // 2)
+            for one, price in zip(cuts.all, sigma, strict=True):
+                value += price * (sum(one.rows.count(row) for row in group) // one.divisor)
             result[group] = value
     return result
 
@@ -52,7 +52,9 @@ def plenty():
 def test_the_list_is_complete_and_nothing_is_twice(k, with_cuts):
     for seed in range(16 if k < 4 else 6):
         rng, X, prices = instance(seed)
-        sets = [tuple(sorted(rng.choice(N, size, replace=False).tolist())) for size in (3, 3, 3, 3, 3, 5, 7)]
+        sets = [Cut(tuple(sorted(rng.choice(N, size, replace=False).tolist()))) for size in (3, 3, 3, 3, 3, 5, 7)]
+        kinds = ((3, 5), (3, 5), (3, 8), (4, 7), (4, 11))
+        sets += [Cut(tuple(sorted(rng.choice(N, size).tolist())), divisor) for divisor, size in kinds]
         cuts = Cuts(N, sets if with_cuts else None)
         sigma = 2 * rng.random(len(cuts))
         wanted = all_reduced(X, prices, k, cuts, sigma)
@@ -129,7 +131,7 @@ def test_lowered_prices_leave_no_group_cheaper_than_its_records(share):
     for seed in range(20):
         k = 2 + seed % 2
         rng, X, prices = instance(seed)
-        cuts = Cuts(N, [tuple(sorted(rng.choice(N, 3, replace=False).tolist())) for _ in range(4)])
+        cuts = Cuts(N, [Cut(tuple(sorted(rng.choice(N, 3, replace=False).tolist()))) for _ in range(4)])
         sigma = rng.random(4)
         machine = Pricing(X, k)
         listed = machine.groups(prices, cuts, sigma, share, plenty())

@@ -11,7 +11,8 @@ from clocks import PATIENCE, Clock
 from partitioning.strategies import points as points_of
 from shoal.measure import information_loss
 from shoal.partitioning import bounds, cover_prices, cover_programme, covering
-from shoal.partitioning.cover_cuts import Cuts, separate
+from shoal.partitioning.cover_cuts import Cut, Cuts
+from shoal.partitioning.cover_separation import Separation, multisets, odd_sets
 from shoal.partitioning.pool import squared_error
 
 points = partial(points_of, spread=100)
@@ -86,7 +87,10 @@ def test_the_time_limit_is_kept(limit, monkeypatch):
 
 def test_cuts_hold_for_partitions_and_spread_below_what_they_cost():
     rng = np.random.default_rng(3)
-    sets = [tuple(sorted(rng.choice(20, size, replace=False).tolist())) for size in (3, 3, 5, 7, 9)]
+    sets = [Cut(tuple(sorted(rng.choice(20, size, replace=False).tolist()))) for size in (3, 3, 5, 7, 9)]
+    kinds = ((3, 5), (3, 5), (3, 8), (4, 7), (4, 11), (5, 9))
+    sets += [Cut(tuple(sorted(rng.choice(20, size).tolist())), divisor) for divisor, size in kinds]
+    sets += [Cut((0, 0, 1, 2, 3), 3), Cut((4, 4, 5, 5, 6, 7, 8), 4), Cut((1, 1, 1, 2, 3, 4, 5), 4)]
     cuts = Cuts(20, sets)
     sigma = rng.random(len(sets))
     for k in (2, 3, 4):
@@ -105,6 +109,8 @@ def test_cuts_hold_for_partitions_and_spread_below_what_they_cost():
             for row, members in zip(groups, rows, strict=True):
                 row[: len(members)] = members
             coefficients = cuts.coefficients(groups).toarray()
+            for cut, counted in zip(sets, coefficients, strict=True):
+                assert counted.tolist() == [sum(cut.rows.count(row) for row in m) // cut.divisor for m in rows]
             assert (coefficients.sum(axis=1) <= cuts.right).all()
             for members, paid in zip(rows, coefficients.T @ sigma, strict=True):
                 if len(members) in weights:
@@ -116,9 +122,27 @@ def test_separation_sees_odd_rings():
     edges = [(0, 1), (1, 2), (0, 2), (3, 4), (4, 5), (5, 6), (6, 7), (3, 7), (8, 9)]
     groups = np.array([(a, b, 10) for a, b in edges], np.int32)
     fractions = np.array([0.5] * 8 + [1.0])
-    assert separate(groups, fractions, 10, 5, 3) == [(0, 1, 2)]
-    assert set(separate(groups, fractions, 10, 5, 9)) == {(0, 1, 2), (3, 4, 5, 6, 7)}
-    assert separate(groups, np.ones(9), 10, 5, 9) == []
+    assert set(odd_sets(groups, fractions, 10, 3)) == {Cut((0, 1, 2))}
+    rings = {Cut((0, 1, 2)): pytest.approx(0.5), Cut((3, 4, 5, 6, 7)): pytest.approx(0.5)}
+    assert odd_sets(groups, fractions, 10, 9) == rings
+    assert set(Separation(10, 2).cuts(groups, fractions, [])) == set(rings)
+    assert Separation(10, 2).cuts(groups, fractions, list(rings)) == []
+    assert Separation(10, 2).cuts(groups, np.ones(9), []) == []
+
+
+def test_separation_sees_that_few_records_make_few_groups():
+    """Eight records that are apart make no more than two groups of three, not 8/3; four make no more than one."""
+    groups = np.array([*combinations(range(8), 3), *combinations(range(8, 12), 3)], np.int32)
+    fractions = np.array([8 / 3 / 56] * 56 + [1 / 3] * 4)
+    assert set(odd_sets(groups, fractions, 12, 3)) == {Cut(rows) for rows in combinations(range(8, 12), 3)}
+    found = multisets(groups, fractions, 12, 3, 8, 4, np.ones(1, np.uint64))
+    assert found[Cut(tuple(range(8)), 3)] == pytest.approx(2 / 3)
+    found = multisets(groups, fractions, 12, 3, 5, 8, np.ones(1, np.uint64))
+    assert max(found.values()) == pytest.approx(1 / 3)
+    for cut, value in found.items():
+        counted = [sum(cut.rows.count(row) for row in group) // 3 for group in groups.tolist()]
+        assert value == pytest.approx(np.dot(counted, fractions) - cut.right)
+        assert len(cut.rows) == 5
 
 
 def test_census_pairs(benchmark_table):
@@ -126,6 +150,15 @@ def test_census_pairs(benchmark_table):
     found = covering.solve(X, 2, time_limit=PATIENCE)
     assert found.proven
     assert 100 * information_loss(X, found.labels) == pytest.approx(2.758267, abs=1e-6)
+
+
+def test_cuts_of_multisets_close_the_gap():
+    """Clusters of eight: fractions of groups would make 8/3 groups of each, which sets of three do not forbid."""
+    rng = np.random.default_rng(4)
+    X = np.repeat(100 * rng.normal(size=(6, 2)), 8, axis=0) + rng.normal(size=(48, 2))
+    found = covering.solve(X, 3, time_limit=PATIENCE)
+    assert found.proven
+    assert found.error == pytest.approx(sum(naive_approx.optimum(X[8 * c : 8 * c + 8], 3) for c in range(6)), rel=1e-6)
 
 
 @pytest.mark.long

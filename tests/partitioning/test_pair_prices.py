@@ -11,8 +11,8 @@ from clocks import Clock
 from partitioning.strategies import points as points_of
 from shoal.kernels import pair_prices as kernels
 from shoal.measure.bounds import lower_bound
+from shoal.partitioning import bounds, plain, regions
 from shoal.partitioning import pair_prices as module
-from shoal.partitioning import plain
 from shoal.partitioning.lloyd import ona_star
 from shoal.partitioning.neighbour_bound import neighbour_prices
 from shoal.partitioning.pair_prices import pair_prices
@@ -31,6 +31,16 @@ def climbed(X, k, rounds, still=None, width=None):
         ascent.widen()
         ascent.extend()
     return ascent
+
+
+def record(called, name, method):
+    """The method, which notes that it was called."""
+
+    def noting(*arguments):
+        called.append(name)
+        return method(*arguments)
+
+    return noting
 
 
 def by_definition(ascent):
@@ -148,6 +158,34 @@ def test_whenever_it_stops_prices_are_valid(monkeypatch):
         prices = pair_prices(X, 3, end=ticks)
         assert prices.sum() >= neighbour_prices(X, 3).sum() * (1 - 1e-6)
         assert least_reduced(X, 3, prices) >= -1e-9
+
+
+@pytest.mark.parametrize("routine", [bounds, regions])
+def test_compiling_does_not_count(routine, monkeypatch):
+    """The first call takes long; the time is measured after it."""
+    X, clock, limits = points("normal", 60, 2, 1), Clock().give_to(monkeypatch, module, routine), []
+
+    def compiling(X, k):
+        clock.now += 1000
+
+    def climbing(X, k, still, end, *rest):
+        limits.append(end - clock.now)
+
+    monkeypatch.setattr(routine, "compile_pair_prices", compiling)
+    monkeypatch.setattr(routine, "pair_prices", climbing)
+    monkeypatch.setattr(bounds, "solve", lambda *_: None)
+    bound = bounds.covered if routine is bounds else regions.regions_bound
+    bound(X, 6, time_limit=50)
+    assert len(limits) == 1
+    assert limits[0] > 10
+
+
+def test_a_step_compiles_everything(monkeypatch):
+    called = []
+    for name in ("climb", "widen", "extend", "prices"):
+        monkeypatch.setattr(module._Ascent, name, record(called, name, getattr(module._Ascent, name)))
+    module.compile_pair_prices(points("normal", 60, 2, 1), 3)
+    assert {"climb", "widen", "extend", "prices"} <= set(called)
 
 
 def test_too_many_pairs_are_left_alone(monkeypatch):

@@ -14,15 +14,15 @@ import numpy as np
 
 from shoal.arrays import Array
 from shoal.errors import TooLargeError
-from shoal.partitioning.covering import MOST_RECORDS, solve
+from shoal.partitioning.covering import MOST_RECORDS, Cover, solve
 from shoal.partitioning.exact import exact, most_records
 from shoal.partitioning.neighbour_bound import SAFE, neighbour_bound, neighbour_prices
-from shoal.partitioning.pair_prices import pair_prices
+from shoal.partitioning.pair_prices import compile_pair_prices, pair_prices
 from shoal.partitioning.pool import cost_of, total_cost
 from shoal.partitioning.regions import regions_bound
 from shoal.progress import Progress, part, silent
 
-__all__ = ["SAFE", "centres_bound", "covering_bound", "neighbour_bound", "neighbour_prices", "regions_bound"]
+__all__ = ["SAFE", "centres_bound", "covered", "covering_bound", "neighbour_bound", "neighbour_prices", "regions_bound"]
 
 # Records that `centres_bound` takes, and cells that it divides space into.
 MOST_FOR_CENTRES = 60
@@ -41,13 +41,21 @@ def covering_bound(
         return total_cost(X, exact(X, k, report=report)) * (1 - SAFE)
     if len(X) > MOST_RECORDS:
         return regions_bound(X, k, time_limit, report)
+    return covered(X, k, labels, time_limit, report).bound
+
+
+def covered(
+    X: Array, k: int, labels: Array | None = None, time_limit: float = 300.0, report: Progress = silent
+) -> Cover:
+    """Return the bound of set partitioning for up to MOST_RECORDS, and the best partition that was met on the way."""
     if k == 2 or (k <= FEW and len(X) <= SOON_SOLVED):
-        return solve(X, k, labels, time_limit, report).bound
+        return solve(X, k, labels, time_limit, report)
+    compile_pair_prices(X, k)
     begun = time.monotonic()
     share = FIRST_SHARE if k <= FEW else FIRST_SHARE_OF_MANY
     prices = pair_prices(X, k, None, begun + share * time_limit, part(report, 0.0, share))
     left = max(0.0, begun + time_limit - time.monotonic())
-    return solve(X, k, labels, left, part(report, share, 1.0), prices).bound
+    return solve(X, k, labels, left, part(report, share, 1.0), prices)
 
 
 def centres_bound(X: Array, k: int, cells: int = CELLS) -> float:

@@ -16,7 +16,7 @@ import numpy as np
 
 from shoal.arrays import Array
 from shoal.kernels import pricing as _pricing
-from shoal.partitioning.cover_cuts import Cuts, membership
+from shoal.partitioning.cover_cuts import Cut, Cuts, membership
 
 
 class Solved(NamedTuple):
@@ -90,15 +90,15 @@ class Programme:
         self.groups, self.costs = np.concatenate([self.groups, groups]), np.concatenate([self.costs, costs])
         return len(groups)
 
-    def add_cuts(self, sets: list[tuple[int, ...]]) -> None:
-        """Add the cuts of odd sets of records."""
-        new = Cuts(self.n, sets)
+    def add_cuts(self, cuts: list[Cut]) -> None:
+        """Add cuts."""
+        new = Cuts(self.n, cuts)
         rows = new.coefficients(self.groups).tocsr()
         self._highs.addRows(
-            len(sets), np.full(len(sets), -np.inf), new.right, rows.nnz,
+            len(cuts), np.full(len(cuts), -np.inf), new.right, rows.nnz,
             rows.indptr[:-1].astype(np.int32), (rows.indices + 2 * self.rows).astype(np.int32), rows.data,
         )  # fmt: skip
-        self.cuts = Cuts(self.n, self.cuts.sets + sets)
+        self.cuts = Cuts(self.n, self.cuts.all + cuts)
 
     def drop(self, keep: Array) -> None:
         """Keep only some of the groups: bool[c]."""
@@ -112,7 +112,7 @@ class Programme:
         away = np.flatnonzero(~keep) + self.rows
         if len(away):
             self._highs.deleteRows(len(away), away.astype(np.int32))
-            self.cuts = Cuts(self.n, [rows for rows, kept in zip(self.cuts.sets, keep, strict=True) if kept])
+            self.cuts = Cuts(self.n, [cut for cut, kept in zip(self.cuts.all, keep, strict=True) if kept])
 
     def solve(self, deadline: float, interior: bool = False) -> Solved | None:
         """Solve the programme; return None if the deadline passes first.

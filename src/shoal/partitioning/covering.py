@@ -6,7 +6,8 @@ An optimal group has k to 2k - 1 records, as a larger one can be split without l
    are cheaper than their records, adds them to the programme, and lowers the prices until there are none, which gives
    a bound (:mod:`shoal.partitioning.cover_prices`). Prices are tried on the way from the best ones so far to those of
    the programme, as far as the list stays short.
-2. *Cuts* (:mod:`shoal.partitioning.cover_cuts`) raise the bound, with more columns after each round of them.
+2. *Cuts* (:mod:`shoal.partitioning.cover_cuts`, :mod:`shoal.partitioning.cover_separation`) raise the bound, with more
+   columns after each round of them.
 3. *Partitions.* A mixed-integer programme over the groups of least reduced cost finds a good partition.
 4. *Proof.* A partition that costs less than the best one known has only groups whose reduced cost is at most
    the gap between this cost and the bound. All of them are listed, and the mixed-integer programme over them is solved.
@@ -26,9 +27,10 @@ from typing import NamedTuple
 import numpy as np
 
 from shoal.arrays import Array
-from shoal.partitioning.cover_cuts import separate
+from shoal.partitioning.cover_cuts import Cut
 from shoal.partitioning.cover_prices import Effort, Listed, Prices, Pricing
 from shoal.partitioning.cover_programme import Programme, Solved, best_choice, descents, first_groups
+from shoal.partitioning.cover_separation import Separation
 from shoal.partitioning.lloyd import ona_star
 from shoal.partitioning.maximum_distance import mdav_star
 from shoal.partitioning.pool import members, nearest_others, numbered, total_cost
@@ -48,11 +50,16 @@ SUBSETS = 80
 FIRST_COLUMNS = 60_000
 NEW_COLUMNS = 2000
 MANY_COLUMNS = 60_000
-NEW_CUTS = 300
-# Size of the largest odd set, for k = 2.
-LARGEST_SET = 41
-MOST_IN_PROOF = 400_000
-MOST_IN_SEARCH = 10_000
+# Cuts that are kept although they have no price.
+IDLE_CUTS = 500
+# Groups of a last programme: as long as there are other ways to go on, and when there are none.
+SOON_PROVEN, MOST_IN_PROOF = 60_000, 400_000
+# Groups for each record among which a better partition is looked for: of the programme, and at most; and the parts of
+# the gap up to which reduced costs are looked at.
+FIRST_IN_SEARCH, MOST_IN_SEARCH = 2, 16
+PARTS = (1 / 16, 1 / 8, 1 / 4, 1 / 2)
+# Rounds of cuts between two such searches; cuts end when they raise the bound by less than SMALL_GAIN in as many.
+ROUNDS, SMALL_GAIN = 6, 5e-6
 # Beyond this, a linear programme over all records at once takes too long.
 MOST_RECORDS = 6000
 
@@ -121,7 +128,7 @@ class _Search:
         self.X, self.k, self.n, self.end = X, k, len(X), end
         self.labels, self.ceiling, self.proven = labels, float(len(X)), False
         self.pricing = Pricing(X, k)
-        self.programme = Programme(X, self.pricing.most)
+        self.programme, self.separation = Programme(X, self.pricing.most), Separation(self.n, k)
         near, squares = nearest_others(X, min(3 * k + 2, self.n - 1))
         self.near = near.astype(np.int32)
         # The neighbour bound: prices at which no group at all is cheaper than its records.
@@ -142,41 +149,32 @@ class _Search:
     def run(self, report: Progress) -> None:
         """Raise the bound and look for better partitions until the two meet or the time is up."""
         start = time.monotonic()
-        rounds = 0
+        bounds: list[float] = []
         tried = np.inf
         while (solved := self.columns()) is not None:
-            report(0.99 * (time.monotonic() - start) / max(1e-9, self.end - start))
+            seconds, cuts = time.monotonic() - start, self.programme.cuts
+            report(0.99 * seconds / max(1e-9, self.end - start))
+            log.debug("%.1f s: bound %.7f, %d cuts", seconds, self.best.bound / self.n, len(cuts))
+            if len(bounds) % ROUNDS == 0:
+                self.incumbent(0.05)
             gap = self.ceiling - self.best.bound
-            log.debug(
-                "%.1f s: bound %.7f, %d cuts",
-                time.monotonic() - start,
-                self.best.bound / self.n,
-                len(self.programme.cuts),
-            )
-            if rounds % 6 == 0:
-                self.incumbent(solved, 0.1)
-                gap = self.ceiling - self.best.bound
             if gap <= TOLERANCE * self.n:
                 self.proven = True
                 return
-            if gap < 0.7 * tried:
+            # While sets of three still help, there are far too many groups.
+            if gap < 0.7 * tried and (self.k == 2 or self.separation.level > 0):
                 tried = gap
-                if self.prove(0.3):
+                if self.prove(0.3, SOON_PROVEN):
                     return
+            bounds.append(self.best.bound)
             kept = np.flatnonzero(solved.fractions > 1e-6)
-            sets = separate(
-                self.programme.groups[kept],
-                solved.fractions[kept],
-                self.n,
-                NEW_CUTS,
-                LARGEST_SET if self.k == 2 else 9 if self.k == 3 else 3,
-            )
-            rounds += 1
-            if not sets:
-                self.incumbent(solved, 0.3)
-                self.prove(1.0)
+            new = self.separation.cuts(self.programme.groups[kept], solved.fractions[kept], cuts.all)
+            slow = len(bounds) > ROUNDS and bounds[-1] - bounds[-1 - ROUNDS] < SMALL_GAIN * self.n
+            if not new or slow:
+                self.incumbent(0.3)
+                self.prove(1.0, MOST_IN_PROOF)
                 return
-            self.add_cuts(sets, solved)
+            self.add_cuts(new, solved)
 
     def columns(self) -> Solved | None:
         """Add columns until the bound reaches the value of the programme; return None if the time is up."""
@@ -235,34 +233,51 @@ class _Search:
         order = np.argsort(reduced, kind="stable")[: 2 * NEW_COLUMNS]
         return programme.add(groups[order[reduced[order] < -RHO * self.k]])
 
-    def add_cuts(self, sets: list[tuple[int, ...]], solved: Solved) -> None:
+    def add_cuts(self, cuts: list[Cut], solved: Solved) -> None:
         """Add cuts, and drop those without a price."""
         programme = self.programme
         idle = (solved.cuts < 1e-9) & (self.best.cuts < 1e-9)
-        if idle.sum() > 500:
+        if idle.sum() > IDLE_CUTS:
             programme.drop_cuts(~idle)
             self.best = self.best._replace(cuts=self.best.cuts[~idle])
-        known = set(programme.cuts.sets)
-        sets = [rows for rows in sets if rows not in known]
-        programme.add_cuts(sets)
-        self.best = self.best._replace(cuts=np.append(self.best.cuts, np.zeros(len(sets))))
+        programme.add_cuts(cuts)
+        self.best = self.best._replace(cuts=np.append(self.best.cuts, np.zeros(len(cuts))))
         self.step = 1.0
 
-    def incumbent(self, solved: Solved, share: float) -> None:
-        """Look for a better partition among the groups of least reduced cost, for a share of the time left."""
-        programme = self.programme
-        reduced = self.pricing.reduced(programme.groups, solved.records, programme.cuts, solved.cuts)
-        order = np.argsort(reduced, kind="stable")[: max(MOST_IN_SEARCH, 6 * self.n)]
-        self._choose(programme.groups[order[reduced[order] <= self.ceiling - self.best.bound]], share)
+    def incumbent(self, share: float) -> None:
+        """Look for a better partition among groups of small reduced cost; each time for a share of the time left.
 
-    def prove(self, share: float) -> bool:
-        """List all groups that a better partition could have and choose among them; return whether this is a proof."""
+        These are the least of the programme, and all whose reduced cost is a part of the gap. Among few groups the
+        solver is quick; as long as it finishes, more are given to it.
+        """
+        programme, best = self.programme, self.best
+        reduced = self.pricing.reduced(programme.groups, best.records, programme.cuts, best.cuts)
+        some = programme.groups[np.argsort(reduced, kind="stable")[: FIRST_IN_SEARCH * self.n]]
+        for part_of_gap in PARTS:
+            room, now = part_of_gap * (self.ceiling - best.bound), time.monotonic()
+            effort = Effort(now + share * (self.end - now), self.weights, MOST_IN_SEARCH * self.n)
+            listed = self.pricing.groups(best.records, programme.cuts, best.cuts, 0.0, effort, room)
+            few = listed.complete and len(listed.groups) <= effort.groups
+            finished = self._choose(np.concatenate([some, listed.groups]) if few else some, share)
+            if not (finished and few):
+                return
+
+    def prove(self, share: float, most: int) -> bool:
+        """List all groups that a better partition could have and choose among them; return whether this is a proof.
+
+        Parameters
+        ----------
+        share : float
+            Of the time left.
+        most : int
+            More groups are not tried.
+        """
         gap = self.ceiling - self.best.bound
         now = time.monotonic()
-        effort = Effort(now + share * (self.end - now), 1_000_000_000, MOST_IN_PROOF)
+        effort = Effort(now + share * (self.end - now), 1_000_000_000, most)
         listed = self.pricing.groups(self.best.records, self.programme.cuts, self.best.cuts, 0.0, effort, gap)
         log.debug("  proof: gap %.2e, %d groups %s", gap / self.n, len(listed.groups), listed.complete)
-        if not listed.complete or len(listed.groups) > MOST_IN_PROOF:
+        if not listed.complete or len(listed.groups) > most:
             return False
         self.proven = self._choose(listed.groups, share)
         return self.proven

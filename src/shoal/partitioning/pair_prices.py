@@ -80,6 +80,15 @@ def pair_prices(
     return ascent.prices()[0]
 
 
+def compile_pair_prices(X: Array, k: int) -> None:
+    """Take a step with a few records: compiling is not to count where time is limited."""
+    few = X[: 4 * k]
+    ascent = _Ascent(few, k, np.zeros(len(few), bool), *nearest_others(few, min(2 * k + MORE, len(few) - 1)))
+    ascent.climb(1, np.inf)
+    ascent.widen()
+    ascent.extend()
+
+
 class _Ascent:
     """A division of all pairs of records, on its way to higher prices.
 

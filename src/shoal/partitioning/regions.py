@@ -34,7 +34,7 @@ from shoal.partitioning.cover_cuts import Cuts
 from shoal.partitioning.cover_prices import Effort, Pricing
 from shoal.partitioning.cover_programme import Programme, descents, first_groups
 from shoal.partitioning.neighbour_bound import SAFE, neighbour_prices
-from shoal.partitioning.pair_prices import pair_prices
+from shoal.partitioning.pair_prices import compile_pair_prices, pair_prices
 from shoal.partitioning.pool import nearest_others
 from shoal.partitioning.price_tree import TreePricing
 from shoal.progress import Progress, part, silent
@@ -84,6 +84,8 @@ def regions_bound(
     most : int or None
         Most records in a region; None: as suits k.
     """
+    if k > 2:
+        compile_pair_prices(X, k)
     start = time.monotonic()
     most = min(REGION, max(LEAST_REGION, 27 * REGION // k**3)) if most is None else most
     quick = neighbour_prices(X, k, n_jobs)
