@@ -9,7 +9,7 @@ from served import serving
 from steps import BROWSER_PATIENCE
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-USERS = 40
+USERS = 120
 FLAGS = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"]
 
 
