@@ -138,3 +138,20 @@ def test_all_that_listen_are_told_and_only_while_they_listen():
     half(np.uint8(1))
     assert len(one) == 2
     assert len(other) == 1
+
+
+def test_a_kernel_that_makes_arrays_can_be_compiled_for_one_that_only_lends():
+    @kernel
+    def made(n):
+        return np.full(n, 2.0).sum()
+
+    @lent
+    def through(x):
+        return made(x.shape[0])
+
+    @kernel
+    def outermost(x):
+        return through(x)
+
+    assert outermost(np.ones(3)) == 6.0
+    assert made(4) == 8.0

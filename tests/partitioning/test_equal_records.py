@@ -8,6 +8,7 @@ import shoal
 from invariants import check_partition
 from shoal.kernels import groups as _groups
 from shoal.kernels import index
+from shoal.kernels.jit import kernel
 from shoal.kernels.trees import Growth, grow_tree
 from shoal.partitioning import pool
 from shoal.partitioning.constrained_lloyd import _nearest
@@ -73,20 +74,27 @@ def test_the_mean_of_equal_records_is_their_value(size, small_table, monkeypatch
         assert pool.cost_of(alike, np.arange(size)) == 0
 
 
+@kernel
+def mean_with(X, row, group, made):
+    mean = np.empty(X.shape[1])
+    _groups.write_mean_with(X, row, group, made, np.empty((2, X.shape[1] + 1)), mean)
+    return mean
+
+
 def test_a_group_that_grows_by_equal_records_has_their_value_as_its_mean():
     """In steps, as methods make groups; one different record, and it is the sum divided by the count for good."""
     X = np.repeat(AWKWARD[:2], [12, 12], axis=0)
     made = Groups(X, 2)
     group = made.open(np.array([0]))
     for rows in ([1, 2], [3], [4, 5, 6]):
-        np.testing.assert_array_equal(_groups.mean_with(X, rows[0], group, made.made), X[0])
+        np.testing.assert_array_equal(mean_with(X, rows[0], group, made.made), X[0])
         made.extend(group, np.array(rows))
         np.testing.assert_array_equal(made.means[group], X[0])
-    np.testing.assert_array_equal(_groups.mean_with(X, 12, group, made.made), naive.mean(X[[*range(7), 12]]))
+    np.testing.assert_array_equal(mean_with(X, 12, group, made.made), naive.mean(X[[*range(7), 12]]))
     for rows in ([12], [7, 8]):
         made.extend(group, np.array(rows))
         np.testing.assert_array_equal(made.means[group], naive.mean(X[made.labels == group]))
-    np.testing.assert_array_equal(_groups.mean_with(X, 9, group, made.made), naive.mean(X[[*range(10), 12]]))
+    np.testing.assert_array_equal(mean_with(X, 9, group, made.made), naive.mean(X[[*range(10), 12]]))
 
 
 def test_records_that_agree_in_one_coordinate_are_not_equal():

@@ -32,14 +32,14 @@ from shoal.kernels.index import (
     following,
     rotate,
 )
-from shoal.kernels.jit import inner, kernel
+from shoal.kernels.jit import kernel, lent
 from shoal.kernels.sums import add_all, equal_rows
 
 # Up to so many columns, points are rotated to principal axes.
 MOST_ROTATED = 256
 
 
-@inner
+@lent
 def _select(R, rows, start, stop, middle, axis):  # type: ignore[no-untyped-def]
     """Reorder R[start:stop] and `rows` so that those before `middle` are not above, along `axis`, those after."""
     d = R.shape[1]
@@ -127,7 +127,7 @@ def build(points, R, rows):  # type: ignore[no-untyped-def]
         points.free[blocks - 1 - b] = b
 
 
-@inner
+@lent
 def _fill(points, leaf, R, rows, start, stop):  # type: ignore[no-untyped-def]
     """Put R[start:stop] into the first block of a leaf."""
     points.nodes[leaf, HEAD] = leaf
@@ -145,7 +145,7 @@ def _fill(points, leaf, R, rows, start, stop):  # type: ignore[no-untyped-def]
             row = following(points, row, True)
 
 
-@inner
+@lent
 def _clear(boxes, times, now):  # type: ignore[no-untyped-def]
     """Make all boxes empty."""
     for group in range(boxes.shape[0]):

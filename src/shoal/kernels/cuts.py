@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.kernels.jit import inner, kernel
+from shoal.kernels.jit import inner, kernel, lent
 
 # Stretches of values that grow side by side.
 BLOCK = 64
@@ -70,7 +70,7 @@ def _labels(size):  # type: ignore[no-untyped-def]
     return labels
 
 
-@inner
+@lent
 def _grow(y, k, first, mean, cost, costs):  # type: ignore[no-untyped-def]
     """Write the squared errors of the stretches of k .. 2k - 1 values from `first` and the next BLOCK - 1 values on.
 

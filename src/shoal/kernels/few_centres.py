@@ -5,12 +5,31 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.kernels.blocks import BLOCK, measure, nearest_in, new_blocks, wipe, write
-from shoal.kernels.groups import cost_of, join, mean_of
+from shoal.kernels.groups import cost_of, join, write_mean_of
 from shoal.kernels.growth import Made
 from shoal.kernels.jit import inner, kernel, lent
-from shoal.kernels.search import into_order, nearest_of, offer
-from shoal.kernels.star import BY_MEAN, place_leftovers
+from shoal.kernels.search import nearest_of
+from shoal.kernels.star import BY_MEAN, place_leftovers, sort_outermost, still_free
 from shoal.kernels.sums import exact_mean, square_distance
+
+
+@lent
+def _come_nearer(blocks, x, near, acc):  # type: ignore[no-untyped-def]
+    """Lower the squared distances `near` float64[b, BLOCK] to those from x, where these are less."""
+    for b in range(blocks.shape[0]):
+        if measure(blocks[b], x, acc, near[b]):
+            for p in range(BLOCK):
+                near[b, p] = min(near[b, p], acc[p])
+
+
+@lent
+def _add_up(values, sums):  # type: ignore[no-untyped-def]
+    """Write the sums of the values up to each place to `sums`; return the last."""
+    total = 0.0
+    for i in range(sums.shape[0]):
+        total += values[i]
+        sums[i] = total
+    return total
 
 
 @kernel
@@ -29,15 +48,8 @@ def draw_few_centres(X, first, uniforms):  # type: ignore[no-untyped-def]
     near, acc = np.full((blocks.shape[0], BLOCK), np.inf), np.empty(BLOCK)
     flat, sums = near.reshape(blocks.shape[0] * BLOCK), np.empty(n)
     for count in range(1, rows.shape[0]):
-        x = X[rows[count - 1]]
-        for b in range(blocks.shape[0]):
-            if measure(blocks[b], x, acc, near[b]):
-                for p in range(BLOCK):
-                    near[b, p] = min(near[b, p], acc[p])
-        total = 0.0
-        for i in range(n):
-            total += flat[i]
-            sums[i] = total
+        _come_nearer(blocks, X[rows[count - 1]], near, acc)
+        total = _add_up(flat, sums)
         if not total > 0:
             return rows[:count]
         rows[count] = np.searchsorted(sums, uniforms[count - 1] * total, side="right")
@@ -98,6 +110,12 @@ def _assign(X, firsts, centres, alive, moved, pairs, bounds):  # type: ignore[no
     for p in range(few.shape[0]):
         write(news, p, centres[few[p]])
     found, squares, acc, limits = np.empty(2, np.int64), np.empty(2), np.empty(BLOCK), np.empty(BLOCK)
+    _compare(X, firsts, centres, alive, moved, pairs, bounds, every, few, blocks, news, found, squares, acc, limits)
+
+
+@lent
+def _compare(X, firsts, centres, alive, moved, pairs, bounds, every, few, blocks, news, found, squares, acc, limits):  # type: ignore[no-untyped-def]
+    """Find the nearest centre of each different record for `_assign`, with all centres and those that have moved."""
     short = 2 * few.shape[0] < every.shape[0]
     for c in range(firsts.shape[0]):
         q, best, second = X[firsts[c]], pairs[c, 0], pairs[c, 1]
@@ -141,7 +159,7 @@ def lloyd(X, firsts, of, centres, rounds):  # type: ignore[no-untyped-def]
     sizes, heads, nexts = np.empty(groups, np.int64), np.empty(groups, np.int64), np.empty(n, np.int64)
     alive, moved, touched = np.ones(groups, np.bool_), np.ones(groups, np.bool_), np.empty(groups, np.bool_)
     pairs, bounds = np.full((firsts.shape[0], 2), -1), np.full((firsts.shape[0], 2), np.inf)
-    rows = np.empty(n, np.int64)
+    rows, total, mean = np.empty(n, np.int64), np.empty((2, X.shape[1] + 1)), np.empty(X.shape[1])
     for _ in range(rounds):
         _assign(X, firsts, centres, alive, moved, pairs, bounds)
         changes = 0
@@ -168,7 +186,7 @@ def lloyd(X, firsts, of, centres, rounds):  # type: ignore[no-untyped-def]
             row = heads[group]
             for p in range(sizes[group]):
                 rows[p], row = row, nexts[row]
-            mean = mean_of(X, rows[: sizes[group]])
+            write_mean_of(X, rows[: sizes[group]], total, mean)
             for j in range(mean.shape[0]):
                 moved[group] = moved[group] or mean[j] != centres[group, j]
                 centres[group, j] = mean[j]
@@ -184,6 +202,33 @@ def _without_gaps(labels, alive):  # type: ignore[no-untyped-def]
     return labels
 
 
+@lent
+def _take_in(heads, nexts, group, other):  # type: ignore[no-untyped-def]
+    """Move all records of a group to another one, whose list stays in ascending order."""
+    left, right, last = heads[group], heads[other], np.int64(-1)
+    while left >= 0 or right >= 0:
+        first = right < 0 or 0 <= left < right
+        row = left if first else right
+        left, right = nexts[left] if first else left, right if first else nexts[right]
+        if last < 0:
+            heads[group] = row
+        else:
+            nexts[last] = row
+        last = row
+    heads[other] = -1
+
+
+@lent
+def _average(X, heads, nexts, group, rows, total, means, blocks):  # type: ignore[no-untyped-def]
+    """Compute the mean of a group anew; `rows` int64[n] and `total` float64[2, d + 1] are for work."""
+    row, size = heads[group], 0
+    while row >= 0:
+        rows[size], row = row, nexts[row]
+        size += 1
+    write_mean_of(X, rows[:size], total, means[group])
+    write(blocks, group, means[group])
+
+
 @kernel
 def merge_few(X, labels, k):  # type: ignore[no-untyped-def]
     """Passes over the groups: one of fewer than k records takes in the group of the nearest mean.
@@ -192,17 +237,14 @@ def merge_few(X, labels, k):  # type: ignore[no-untyped-def]
     """
     n, d = X.shape
     groups = labels.max() + 1
-    order, starts = np.argsort(labels, kind="mergesort"), np.zeros(groups + 1, np.int64)
-    for i in range(n):
-        starts[labels[i] + 1] += 1
-    sizes = starts[1:].copy()
-    starts = np.cumsum(starts)
-    rows = [order[starts[group] : starts[group + 1]] for group in range(groups)]
+    sizes, heads, nexts = np.zeros(groups, np.int64), np.full(groups, -1), np.empty(n, np.int64)
+    for i in range(n - 1, -1, -1):
+        sizes[labels[i]] += 1
+        nexts[i], heads[labels[i]] = heads[labels[i]], i
     blocks, means = new_blocks(groups, d), np.empty((groups, d))
+    rows, total, acc, limits = np.empty(n, np.int64), np.empty((2, d + 1)), np.empty(BLOCK), np.empty(BLOCK)
     for group in range(groups):
-        means[group] = mean_of(X, rows[group])
-        write(blocks, group, means[group])
-    acc, limits = np.empty(BLOCK), np.empty(BLOCK)
+        _average(X, heads, nexts, group, rows, total, means, blocks)
     small = True
     while small:
         small = False
@@ -210,16 +252,15 @@ def merge_few(X, labels, k):  # type: ignore[no-untyped-def]
             if not 0 < sizes[group] < k:
                 continue
             other = nearest_in(blocks, means[group], group, acc, limits)[1]
-            rows[group] = np.sort(np.concatenate((rows[group], rows[other])))
+            _take_in(heads, nexts, group, other)
             sizes[group], sizes[other] = sizes[group] + sizes[other], 0
-            means[group] = mean_of(X, rows[group])
-            write(blocks, group, means[group])
+            _average(X, heads, nexts, group, rows, total, means, blocks)
             wipe(blocks, other)
             small = small or sizes[group] < k
     for group in range(groups):
-        if sizes[group] > 0:
-            for i in rows[group]:
-                labels[i] = group
+        row = heads[group]
+        while row >= 0:
+            labels[row], row = group, nexts[row]
     return _without_gaps(labels, sizes > 0)
 
 
@@ -236,28 +277,20 @@ def plus(X, k):  # type: ignore[no-untyped-def]
         np.empty(groups, np.int64),
         np.zeros(1, np.int64),
     )
-    mean, pool = exact_mean(X), np.arange(n)
-    seeds, inward, size = np.empty(n, np.int64), np.empty(n), np.int64(0)
-    for i in range(n):
-        size = offer(inward, seeds, size, n, -square_distance(X, i, mean), i)
-    into_order(inward, seeds, size)
+    pool, seeds, left = np.arange(n), np.empty(n, np.int64), n
+    sort_outermost(X, exact_mean(X), seeds, np.empty(n))
     dist, members = np.empty(k), np.empty(k, np.int64)
     for r in seeds:
-        if pool.shape[0] < k:
+        if left < k:
             break
         if made.labels[r] >= 0:
             continue
         members[0] = r
-        nearest_of(X, pool, X[r], k - 1, r, r, dist, members[1:])
+        nearest_of(X, pool[:left], X[r], k - 1, r, r, dist, members[1:])
         join(X, members, made.groups[0], made)
         made.groups[0] += 1
-        left = 0
-        for i in pool:
-            if made.labels[i] < 0:
-                pool[left] = i
-                left += 1
-        pool = pool[:left]
-    place_leftovers(X, made, pool, BY_MEAN)
+        left = still_free(made, pool, left)
+    place_leftovers(X, made, pool[:left], BY_MEAN)
     return made.labels, made.groups[0]
 
 

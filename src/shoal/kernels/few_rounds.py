@@ -13,9 +13,9 @@ import numpy as np
 from shoal.arrays import Array
 from shoal.kernels.blocks import BLOCK, nearest_in, new_blocks, wipe, write
 from shoal.kernels.few_centres import split_few
-from shoal.kernels.groups import mean_of
+from shoal.kernels.groups import write_mean_of
 from shoal.kernels.jit import inlined, inner, kernel, lent
-from shoal.kernels.partition import NEVER, cost, link, rows_of, unlink
+from shoal.kernels.partition import NEVER, cost, link, list_rows, rows_of, unlink
 from shoal.kernels.rounds import best_move, who_takes
 from shoal.kernels.star import star
 from shoal.kernels.sums import add_at_length, rounded_sum
@@ -40,13 +40,15 @@ class Means(NamedTuple):
 
 
 class Few(NamedTuple):
-    """A partition of few records under work; all but `centres` and `there` is as in `shoal.kernels.partition`.
+    """A partition of few records under work; what is not told here is as in `shoal.kernels.partition`.
 
     Attributes
     ----------
     centres : Means
     there : int64[1]
         How many groups are there.
+    numbers : int64[g + 1]
+        For work: new numbers of groups.
     """
 
     X: Array
@@ -65,6 +67,12 @@ class Few(NamedTuple):
     checked: Array
     clock: Array
     largest: Array
+    rows: Array
+    members: Array
+    takers: Array
+    total: Array
+    mean: Array
+    numbers: Array
 
 
 @inner
@@ -89,6 +97,12 @@ def _started(X, labels, room):  # type: ignore[no-untyped-def]
         np.full(room, -1),
         np.zeros(1, np.int64),
         np.zeros(1, np.int64),
+        np.empty(n, np.int64),
+        np.empty(n, np.int64),
+        np.empty(n, np.int64),
+        np.empty((2, d + 1)),
+        np.empty(d),
+        np.empty(room + 1, np.int64),
     )
     for row in range(n - 1, -1, -1):
         group = labels[row]
@@ -99,7 +113,7 @@ def _started(X, labels, room):  # type: ignore[no-untyped-def]
     return parts
 
 
-@inner
+@lent
 def _refresh(parts, group):  # type: ignore[no-untyped-def]
     """Take note that a group has changed."""
     parts.clock[0] += 1
@@ -108,20 +122,11 @@ def _refresh(parts, group):  # type: ignore[no-untyped-def]
     if parts.sizes[group] == 0:
         wipe(parts.centres.blocks, group)
         return
-    mean = mean_of(parts.X, rows_of(parts, group))
-    for j in range(mean.shape[0]):
-        parts.centres.X[group, j] = mean[j]
-    write(parts.centres.blocks, group, mean)
-
-
-@inner
-def _rows(heads, nexts, sizes, group):  # type: ignore[no-untyped-def]
-    """The rows of a group, ascending; a call with all of a partition would take longer than the loop."""
-    rows, row = np.empty(sizes[group], np.int64), heads[group]
-    for p in range(rows.shape[0]):
-        rows[p] = row
-        row = nexts[row]
-    return rows
+    size = list_rows(parts, group, parts.members)
+    write_mean_of(parts.X, parts.members[:size], parts.total, parts.mean)
+    for j in range(parts.mean.shape[0]):
+        parts.centres.X[group, j] = parts.mean[j]
+    write(parts.centres.blocks, group, parts.mean)
 
 
 @lent
@@ -145,35 +150,41 @@ def _look_around(parts, group):  # type: ignore[no-untyped-def]
 
 
 @inner
+def _split(parts, group, k):  # type: ignore[no-untyped-def]
+    """Split a group of 2k records or more by MDAV*, the new pieces coming last."""
+    rows = rows_of(parts, group)
+    own = np.empty((rows.shape[0], parts.X.shape[1]))
+    for p in range(rows.shape[0]):
+        for j in range(own.shape[1]):
+            own[p, j] = parts.X[rows[p], j]
+    pieces, count = star(own, k, 1.0, False)
+    first = parts.groups[0]
+    parts.groups[0] += count - 1
+    parts.there[0] += count - 1
+    for p in range(rows.shape[0]):
+        if pieces[p] > 0:
+            unlink(parts, rows[p])
+            link(parts, rows[p], first + pieces[p] - 1)
+    for new in range(first, parts.groups[0]):
+        _refresh(parts, new)
+
+
+@inlined
 def _settle(parts, group, k):  # type: ignore[no-untyped-def]
-    """Take note that a group has grown; split it by MDAV* if it has 2k records, the new pieces coming last."""
+    """Take note that a group has grown; split it if it has 2k records."""
     if parts.sizes[group] >= 2 * k:
-        rows = rows_of(parts, group)
-        own = np.empty((rows.shape[0], parts.X.shape[1]))
-        for p in range(rows.shape[0]):
-            for j in range(own.shape[1]):
-                own[p, j] = parts.X[rows[p], j]
-        pieces, count = star(own, k, 1.0, False)
-        first = parts.groups[0]
-        parts.groups[0] += count - 1
-        parts.there[0] += count - 1
-        for p in range(rows.shape[0]):
-            if pieces[p] > 0:
-                unlink(parts, rows[p])
-                link(parts, rows[p], first + pieces[p] - 1)
-        for new in range(first, parts.groups[0]):
-            _refresh(parts, new)
+        _split(parts, group, k)
     _refresh(parts, group)
 
 
-@inner
+@lent
 def _close_gaps(parts):  # type: ignore[no-untyped-def]
-    """Number the groups that are there 0, 1, .. in their order; return the new number of each, or that of the next.
+    """Number the groups that are there 0, 1, .. in their order; `numbers` are then those of each, or of the next.
 
     The numbers of targets are void then, and with them what was found useless.
     """
     parts.checked[:] = -1
-    before = np.empty(parts.groups[0] + 1, np.int64)
+    before = parts.numbers
     count = np.int64(0)
     for group in range(parts.groups[0]):
         before[group] = count
@@ -194,7 +205,6 @@ def _close_gaps(parts):  # type: ignore[no-untyped-def]
         count += 1
     before[parts.groups[0]] = count
     parts.groups[0] = count
-    return before
 
 
 @inlined
@@ -202,9 +212,8 @@ def _dissolve(parts, group, k):  # type: ignore[no-untyped-def]
     """Give the records of a group to the nearest means if that lowers the squared error."""
     if parts.there[0] < 2 or _look_around(parts, group):
         return
-    rows = _rows(parts.heads, parts.nexts, parts.sizes, group)
-    distinct = np.empty(rows.shape[0], np.int64)
-    count = who_takes(parts, group, rows, distinct)
+    rows = parts.rows[: list_rows(parts, group, parts.rows)]
+    count = who_takes(parts, group, rows)
     if count == 0:
         parts.checked[group] = parts.clock[0]
         return
@@ -214,7 +223,7 @@ def _dissolve(parts, group, k):  # type: ignore[no-untyped-def]
     parts.there[0] -= 1
     _refresh(parts, group)
     for t in range(count):
-        _settle(parts, distinct[t], k)
+        _settle(parts, parts.takers[t], k)
 
 
 @inlined
@@ -233,15 +242,15 @@ def _reassign(parts, group, k):  # type: ignore[no-untyped-def]
         _settle(parts, target, k)
 
 
-@inner
+@lent
 def _one_round(parts, k):  # type: ignore[no-untyped-def]
     """Try to dissolve each group of k records, then let each larger one give some away (T algorithms 16 and 17)."""
     room = parts.sizes.shape[0]
     group, stop = np.int64(0), parts.groups[0]
     while group < stop:
         if parts.groups[0] + k > room:
-            numbers = _close_gaps(parts)
-            group, stop = numbers[group], numbers[stop]
+            _close_gaps(parts)
+            group, stop = parts.numbers[group], parts.numbers[stop]
             continue
         if parts.sizes[group] == k:
             _dissolve(parts, group, k)
@@ -249,7 +258,8 @@ def _one_round(parts, k):  # type: ignore[no-untyped-def]
     group = np.int64(0)
     while group < parts.groups[0]:
         if parts.groups[0] + k > room:
-            group = _close_gaps(parts)[group]
+            _close_gaps(parts)
+            group = parts.numbers[group]
             continue
         if parts.sizes[group] > k:
             _reassign(parts, group, k)

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from shoal.arrays import Array
-from shoal.kernels.jit import inner, kernel
+from shoal.kernels.jit import kernel, lent
 
 
 class Arcs(NamedTuple):
@@ -81,7 +81,7 @@ class Flow(NamedTuple):
     touched: Array
 
 
-@inner
+@lent
 def _enter(flow, i, group, cost):  # type: ignore[no-untyped-def]
     """Put record i into `group`."""
     flow.labels[i] = group
@@ -94,7 +94,7 @@ def _enter(flow, i, group, cost):  # type: ignore[no-untyped-def]
     flow.first[group] = i
 
 
-@inner
+@lent
 def _leave(flow, i):  # type: ignore[no-untyped-def]
     """Take record i out of its group."""
     group = flow.labels[i]
@@ -108,7 +108,7 @@ def _leave(flow, i):  # type: ignore[no-untyped-def]
     flow.sizes[group] -= 1
 
 
-@inner
+@lent
 def _move(arcs, flow, p):  # type: ignore[no-untyped-def]
     """Move a record along arc p and return the group that it left."""
     i = arcs.records[p]
@@ -118,7 +118,7 @@ def _move(arcs, flow, p):  # type: ignore[no-untyped-def]
     return left
 
 
-@inner
+@lent
 def _begin(arcs, flow):  # type: ignore[no-untyped-def]
     """Put every record where cost - price is least: where it is on ties, else into the lowest group."""
     flow.sizes[:] = 0
@@ -132,7 +132,7 @@ def _begin(arcs, flow):  # type: ignore[no-untyped-def]
         _enter(flow, i, arcs.groups[best], arcs.costs[best])
 
 
-@inner
+@lent
 def _excess(arcs, flow, p):  # type: ignore[no-untyped-def]
     """Reduced cost of arc p: what its record would lose by it, prices counted; below 0 only by rounding."""
     i = arcs.records[p]
@@ -140,13 +140,13 @@ def _excess(arcs, flow, p):  # type: ignore[no-untyped-def]
     return max(0.0, (arcs.costs[p] - flow.prices[arcs.groups[p]]) - here)
 
 
-@inner
+@lent
 def _sooner(flow, a, b):  # type: ignore[no-untyped-def]
     """Whether group a leaves the heap before group b."""
     return flow.reach[a] < flow.reach[b] or (flow.reach[a] == flow.reach[b] and a < b)
 
 
-@inner
+@lent
 def _push(flow, size, group):  # type: ignore[no-untyped-def]
     """Bring `group`, new or with a shorter path now, to its place in the heap; return the new size."""
     hole = flow.place[group]
@@ -165,7 +165,7 @@ def _push(flow, size, group):  # type: ignore[no-untyped-def]
     return size
 
 
-@inner
+@lent
 def _pop(flow, size):  # type: ignore[no-untyped-def]
     """Take the first group off a heap of `size` and return it."""
     top, group = flow.heap[0], flow.heap[size - 1]
@@ -188,7 +188,7 @@ def _pop(flow, size):  # type: ignore[no-untyped-def]
     return top
 
 
-@inner
+@lent
 def _find(flow, sizes, group, length, via):  # type: ignore[no-untyped-def]
     """Note a path to `group` if it is the shortest so far; `sizes` are those of the heap and of `touched`."""
     if not length < flow.reach[group]:
@@ -201,7 +201,7 @@ def _find(flow, sizes, group, length, via):  # type: ignore[no-untyped-def]
     sizes[0] = _push(flow, sizes[0], group)
 
 
-@inner
+@lent
 def _clear(flow, sizes, length, way):  # type: ignore[no-untyped-def]
     """End a search: change prices by what paths fall short of `length`, and wipe the work space."""
     for q in range(sizes[1]):
@@ -213,7 +213,7 @@ def _clear(flow, sizes, length, way):  # type: ignore[no-untyped-def]
     sizes[:] = 0
 
 
-@inner
+@lent
 def _drain(arcs, flow, sizes, k, source):  # type: ignore[no-untyped-def]
     """Rid `source` of one record too many, or of its price.
 
@@ -247,7 +247,7 @@ def _drain(arcs, flow, sizes, k, source):  # type: ignore[no-untyped-def]
         end = _move(arcs, flow, flow.via[end])
 
 
-@inner
+@lent
 def _fill(arcs, flow, sizes, k, target):  # type: ignore[no-untyped-def]
     """Bring one record to `target` from the nearest group with more than k; return whether there is one."""
     _find(flow, sizes, target, 0.0, target)

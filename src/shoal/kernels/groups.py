@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.kernels.jit import inner, kernel
+from shoal.kernels.jit import kernel, lent
 from shoal.kernels.sums import add_exactly, equal_rows, square_distance
 
 # In place of a row that all records of a group are equal to.
 DIFFERENT = -1
 
 
-@inner
+@lent
 def common(X, rows, one):  # type: ignore[no-untyped-def]
     """Row `one` if `rows` of X are all equal to it; DIFFERENT if not, or if `one` is that."""
     p = 0
@@ -29,7 +29,7 @@ def common(X, rows, one):  # type: ignore[no-untyped-def]
     return one
 
 
-@inner
+@lent
 def write_mean(X, one, total, size, mean):  # type: ignore[no-untyped-def]
     """Write the mean of `size` records with sum `total` float64[2, d] to `mean`; row `one` if they are equal to it."""
     for j in range(mean.shape[0]):
@@ -37,7 +37,7 @@ def write_mean(X, one, total, size, mean):  # type: ignore[no-untyped-def]
         mean[j] = (total[0, j] + total[1, j]) / size if one == DIFFERENT else X[one, j] + 0.0
 
 
-@kernel
+@lent
 def join(X, rows, group, made):  # type: ignore[no-untyped-def]
     """Add `rows` to a group of `made` (`shoal.kernels.growth.Made`)."""
     total = made.totals[group]
@@ -51,40 +51,58 @@ def join(X, rows, group, made):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def mean_of(X, rows):  # type: ignore[no-untyped-def]
-    """Mean of `rows` of X: float64[d]."""
+def join_rows(X, rows, group, made):  # type: ignore[no-untyped-def]
+    """Add `rows` to a group of `made`: `join`, for callers that are not compiled."""
+    join(X, rows, group, made)
+
+
+@lent
+def write_mean_of(X, rows, total, mean):  # type: ignore[no-untyped-def]
+    """Write the mean of `rows` of X to `mean` float64[d]; `total` float64[2, d + 1] is for work."""
     d = X.shape[1]
-    total = np.zeros((2, d))
+    for j in range(d):
+        total[0, j], total[1, j] = 0.0, 0.0
     for i in rows:
         for j in range(d):
             add_exactly(total, j, X[i, j])
-    mean = np.empty(d)
     write_mean(X, common(X, rows, rows[0]), total, rows.shape[0], mean)
-    return mean
 
 
 @kernel
-def mean_with(X, row, group, made):  # type: ignore[no-untyped-def]
-    """Mean of a group of `made` and one more row of X: float64[d]."""
-    total = made.totals[group].copy()
+def mean_of(X, rows):  # type: ignore[no-untyped-def]
+    """Mean of `rows` of X: float64[d]."""
+    mean = np.empty(X.shape[1])
+    write_mean_of(X, rows, np.empty((2, X.shape[1] + 1)), mean)
+    return mean
+
+
+@lent
+def write_mean_with(X, row, group, made, total, mean):  # type: ignore[no-untyped-def]
+    """Write the mean of a group of `made` and one more row of X to `mean`; `total` float64[2, d + 1] is for work."""
     for j in range(X.shape[1]):
+        total[0, j], total[1, j] = made.totals[group, 0, j], made.totals[group, 1, j]
         add_exactly(total, j, X[row, j])
     one = made.kinds[group]
     if one != DIFFERENT and not equal_rows(X, one, row):
         one = np.int64(DIFFERENT)
-    mean = np.empty(X.shape[1])
     write_mean(X, one, total, made.sizes[group] + 1, mean)
-    return mean
+
+
+@lent
+def cost_within(X, rows, total, mean):  # type: ignore[no-untyped-def]
+    """Sum of squared distances of `rows` to their mean; `total` float64[2, d + 1], `mean` float64[d] are for work."""
+    write_mean_of(X, rows, total, mean)
+    last = X.shape[1]
+    total[0, last], total[1, last] = 0.0, 0.0
+    for i in rows:
+        add_exactly(total, last, square_distance(X, i, mean))
+    return total[0, last] + total[1, last]
 
 
 @kernel
 def cost_of(X, rows):  # type: ignore[no-untyped-def]
     """Sum of squared distances of `rows` to their mean."""
-    mean = mean_of(X, rows)
-    total = np.zeros((2, 1))
-    for i in rows:
-        add_exactly(total, 0, square_distance(X, i, mean))
-    return total[0, 0] + total[1, 0]
+    return cost_within(X, rows, np.empty((2, X.shape[1] + 1)), np.empty(X.shape[1]))
 
 
 @kernel

@@ -12,7 +12,7 @@ import numpy as np
 from shoal.arrays import Array
 from shoal.kernels.groups import join
 from shoal.kernels.index import PRESENT, take_out
-from shoal.kernels.jit import inner, kernel
+from shoal.kernels.jit import kernel, lent
 from shoal.kernels.search import after, furthest, into_order, nearest_one, search_near
 from shoal.kernels.sums import rounded_sum
 
@@ -58,7 +58,7 @@ def mean_present(points, mean):  # type: ignore[no-untyped-def]
         mean[j] = rounded_sum(points.total, j) / points.state[PRESENT]
 
 
-@inner
+@lent
 def add_to(points, made, rows, group):  # type: ignore[no-untyped-def]
     """Move `rows` from the pool to a group."""
     for i in rows:
@@ -66,7 +66,7 @@ def add_to(points, made, rows, group):  # type: ignore[no-untyped-def]
     join(points.X, rows, group, made)
 
 
-@inner
+@lent
 def grow(points, made, seed, k, growth, dist, members):  # type: ignore[no-untyped-def]
     """Open a group of `seed` and k - 1 more records of the pool; `members` int64[k] is filled, `dist` is for work."""
     group = made.groups[0]

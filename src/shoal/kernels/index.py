@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from shoal.arrays import Array
-from shoal.kernels.jit import inlined, inner, kernel
+from shoal.kernels.jit import inlined, kernel, lent
 from shoal.kernels.sums import add_at_length, equal_rows
 
 LEAF = 64
@@ -108,7 +108,7 @@ class Points(NamedTuple):
     stack: Array
 
 
-@inner
+@lent
 def rotate(frame, scale, pivot, x, wide, out):  # type: ignore[no-untyped-def]
     """Write the screening coordinates of x to `out` float32[d + 1], its squared distance from the pivot last.
 
@@ -145,7 +145,7 @@ def leaf_of(points, q):  # type: ignore[no-untyped-def]
     return node - last
 
 
-@inner
+@lent
 def put(points, i):  # type: ignore[no-untyped-def]
     """Make row i present."""
     X, state, boxes = points.X, points.state, points.boxes
@@ -182,7 +182,7 @@ def put(points, i):  # type: ignore[no-untyped-def]
         add_at_length(points.total, j, X[i, j])
 
 
-@inner
+@lent
 def _slot_of_equals(points, leaf, i):  # type: ignore[no-untyped-def]
     """The slot in a leaf whose points are equal to row i, -1 if there is none; `near` has its screening coordinates."""
     first = points.near[0]
@@ -198,7 +198,7 @@ def _slot_of_equals(points, leaf, i):  # type: ignore[no-untyped-def]
     return np.int64(-1)
 
 
-@inner
+@lent
 def _open_slot(points, leaf):  # type: ignore[no-untyped-def]
     """Return a new slot of a leaf."""
     state = points.state
@@ -218,7 +218,7 @@ def _open_slot(points, leaf):  # type: ignore[no-untyped-def]
     return b * LEAF + info[FILL] - 1
 
 
-@inner
+@lent
 def _merge(points, a, b):  # type: ignore[no-untyped-def]
     """Make one heap of two (-1: none), whose ids differ, and return its lowest id: a skew heap, which needs no balance.
 
@@ -239,7 +239,7 @@ def _merge(points, a, b):  # type: ignore[no-untyped-def]
     return lowest
 
 
-@inner
+@lent
 def following(points, i, below):  # type: ignore[no-untyped-def]
     """The id after i on a walk through all equal to it, -1 at the end; those below i are left out unless `below`."""
     twins, others, above = points.twins, points.others, points.above
@@ -296,7 +296,7 @@ def recentre(points, mean):  # type: ignore[no-untyped-def]
             boxes[group, 0, d, at % FAN], boxes[group, 1, d, at % FAN] = low, high
 
 
-@inner
+@lent
 def take_out(points, i):  # type: ignore[no-untyped-def]
     """Remove row i."""
     X, twins, others, above = points.X, points.twins, points.others, points.above
@@ -319,7 +319,7 @@ def take_out(points, i):  # type: ignore[no-untyped-def]
         others[up] = below
 
 
-@inner
+@lent
 def _close_slot(points, b, p):  # type: ignore[no-untyped-def]
     """Remove a slot: the last one of its leaf takes its place, and the boxes shrink."""
     leaves, blocks = points.leaves, points.blocks
@@ -347,7 +347,7 @@ def _close_slot(points, b, p):  # type: ignore[no-untyped-def]
     points.state[SLOTS] -= 1
 
 
-@inner
+@lent
 def _shrink(points, leaf, j, y, left):  # type: ignore[no-untyped-def]
     """Shrink the boxes above a leaf along axis j, as far as they end at y, which is gone; `left` are still there."""
     boxes, state = points.boxes, points.state

@@ -14,8 +14,9 @@ from typing import Any, TypeVar, cast
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# No fastmath: sums keep their order. No C entry point, which nobody uses.
-OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+# No fastmath: sums keep their order. No C entry point, which nobody uses. Arrays are counted, also in a kernel that is
+# compiled for one that only lends (see `lent`), and would inherit its options.
+OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, "_nrt": True}
 
 _loading = RLock()
 # Who is told that the compiler was started.

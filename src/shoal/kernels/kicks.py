@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.kernels.jit import inlined, inner, kernel
+from shoal.kernels.jit import inlined, kernel, lent
 from shoal.kernels.moves import MOST_TAKERS, climb, enter
 from shoal.kernels.search_state import (
     BEST,
@@ -29,7 +29,7 @@ from shoal.kernels.search_state import (
 MOST_FREED = 5
 
 
-@inner
+@lent
 def _free_groups(s, wanted, chosen, reach):  # type: ignore[no-untyped-def]
     """Choose groups next to each other, from a random record on; return how many."""
     n = s.X.shape[0]
@@ -55,7 +55,7 @@ def _free_groups(s, wanted, chosen, reach):  # type: ignore[no-untyped-def]
     return count
 
 
-@inner
+@lent
 def _regroup(s, chosen, count, k, pool, mean):  # type: ignore[no-untyped-def]
     """Pool the records of some groups and build groups of them anew, greedily and with noise."""
     d = s.X.shape[1]
@@ -128,7 +128,7 @@ def _place_rest(s, chosen, count, k, pool, left):  # type: ignore[no-untyped-def
             s.means[target, j] += (s.X[i, j] - s.means[target, j]) / s.sizes[target]
 
 
-@inner
+@lent
 def _rotate(s, chosen, count):  # type: ignore[no-untyped-def]
     """Pass a random record of each group on to the next."""
     first = chosen[0]
@@ -145,7 +145,7 @@ def _rotate(s, chosen, count):  # type: ignore[no-untyped-def]
         settle(s, chosen[t])
 
 
-@inner
+@lent
 def _remember(s):  # type: ignore[no-untyped-def]
     """Put the groups that this kick made into the pool, as long as there is room."""
     mask = np.uint64(s.slots.shape[0] - 1)
@@ -166,7 +166,7 @@ def _remember(s):  # type: ignore[no-untyped-def]
             s.counts[MET] += 1
 
 
-@inner
+@lent
 def _touch(s):  # type: ignore[no-untyped-def]
     """Note whose labels the step that is about to be kept may have changed; too many stand for all."""
     count, n = s.counts[SINCE], s.X.shape[0]
@@ -179,7 +179,7 @@ def _touch(s):  # type: ignore[no-untyped-def]
     s.counts[SINCE] = count
 
 
-@inner
+@lent
 def _note_best(s):  # type: ignore[no-untyped-def]
     """Take the present partition for the best, at the cost of what was touched since the last one."""
     s.totals[BEST] = s.totals[NOW]

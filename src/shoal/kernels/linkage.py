@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.kernels.index import FAN, FILL, FIRST, FOLLOW, HEAD, LEAF, SLOTS, TIERS, leaf_of
-from shoal.kernels.jit import inner, kernel
+from shoal.kernels.jit import kernel, lent
 from shoal.kernels.search import (
     LEAF_TIER,
     TIER_BASE,
@@ -22,7 +22,7 @@ from shoal.kernels.search import (
 from shoal.kernels.sums import square_distance
 
 
-@inner
+@lent
 def _count_one(points, query, weights, low, high, most):  # type: ignore[no-untyped-def]
     """The weight of the points below the squared distance `low`, and of those from there to `high`.
 

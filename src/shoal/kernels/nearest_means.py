@@ -10,13 +10,13 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.kernels.index import LEAF
-from shoal.kernels.jit import inner, kernel
+from shoal.kernels.jit import kernel, lent
 from shoal.kernels.partition import NEVER, UNSURE
 from shoal.kernels.search import after, aim, measure_block, search_near, threshold
 from shoal.kernels.sums import square_distance
 
 
-@inner
+@lent
 def nearest_other(parts, row):  # type: ignore[no-untyped-def]
     """The group other than its own whose mean is nearest to a record; its distance is left in `distances`."""
     known = recheck(parts, row)
@@ -28,7 +28,7 @@ def nearest_other(parts, row):  # type: ignore[no-untyped-def]
     return parts.targets[row]
 
 
-@inner
+@lent
 def recheck(parts, row):  # type: ignore[no-untyped-def]
     """Measure the distance to the known target of a record if that moved; return 1 if there is one, 0 if not.
 
@@ -56,7 +56,7 @@ def seek(parts, rows):  # type: ignore[no-untyped-def]
                 parts.checked[parts.labels[row]] = -1
 
 
-@inner
+@lent
 def look_around(parts, group):  # type: ignore[no-untyped-def]
     """Bring the nearest other groups of all records of a group up to date.
 
@@ -88,7 +88,7 @@ def look_around(parts, group):  # type: ignore[no-untyped-def]
     return right
 
 
-@inner
+@lent
 def compare_news(parts, group, since, reach):  # type: ignore[no-untyped-def]
     """Compare what changed after `since` with the targets of the records of a group; return whether all stay.
 

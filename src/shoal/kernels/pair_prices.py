@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.kernels.jit import inner, kernel
+from shoal.kernels.jit import inner, kernel, lent
 
 CAUTION = 1e-12
 # How fast averages follow.
@@ -34,7 +34,7 @@ PATIENCE = 80
 FURTHEST = 1e3
 
 
-@inner
+@lent
 def _load(triangles, tau, added, spread, own):  # type: ignore[no-untyped-def]
     """Add up what triangles add to pairs, and take from records; `spread` has the sum of the absolute values."""
     added[:] = 0.0

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from shoal.arrays import Array
-from shoal.kernels.groups import cost_of, mean_of
+from shoal.kernels.groups import cost_within, write_mean_of
 from shoal.kernels.index import CLOCK, LEAF, PRESENT, Points, put, take_out
-from shoal.kernels.jit import inlined, inner, kernel
+from shoal.kernels.jit import inlined, inner, kernel, lent
 from shoal.kernels.star import star
 
 UNSURE, NEVER = -1, -2
@@ -53,6 +53,10 @@ class Partition(NamedTuple):
         Whose they are.
     logged : int64[1]
         The time from which on they are there.
+    rows, members, takers : int64[n]
+        For work: the records of the group at hand, those of any other, and the groups that would take them in.
+    total, mean : float64[2, d + 1], float64[d]
+        For work.
     """
 
     X: Array
@@ -73,16 +77,28 @@ class Partition(NamedTuple):
     log: Array
     authors: Array
     logged: Array
+    rows: Array
+    members: Array
+    takers: Array
+    total: Array
+    mean: Array
+
+
+@lent
+def list_rows(parts, group, rows):  # type: ignore[no-untyped-def]
+    """Write the rows of a group to `rows`, ascending; return how many there are."""
+    row = parts.heads[group]
+    for p in range(parts.sizes[group]):
+        rows[p] = row
+        row = parts.nexts[row]
+    return parts.sizes[group]
 
 
 @kernel
 def rows_of(parts, group):  # type: ignore[no-untyped-def]
     """The rows of a group, ascending."""
     rows = np.empty(parts.sizes[group], np.int64)
-    row = parts.heads[group]
-    for p in range(rows.shape[0]):
-        rows[p] = row
-        row = parts.nexts[row]
+    list_rows(parts, group, rows)
     return rows
 
 
@@ -121,7 +137,7 @@ def unlink(parts, row):  # type: ignore[no-untyped-def]
     parts.sizes[group] -= 1
 
 
-@inner
+@lent
 def refresh(parts, group):  # type: ignore[no-untyped-def]
     """Take note that a group has changed."""
     parts.clock[0] += 1
@@ -131,9 +147,8 @@ def refresh(parts, group):  # type: ignore[no-untyped-def]
     if parts.centres.slots[group] >= 0:
         take_out(parts.centres, group)
     if parts.sizes[group] > 0:
-        mean = mean_of(parts.X, rows_of(parts, group))
-        for j in range(mean.shape[0]):
-            parts.centres.X[group, j] = mean[j]
+        size = list_rows(parts, group, parts.members)
+        write_mean_of(parts.X, parts.members[:size], parts.total, parts.centres.X[group])
         put(parts.centres, group)
     # After `put`, the screening coordinates of the mean are at hand.
     at = parts.clock[0] % parts.authors.shape[0]
@@ -146,7 +161,8 @@ def refresh(parts, group):  # type: ignore[no-untyped-def]
 def cost(parts, group):  # type: ignore[no-untyped-def]
     """Squared error of a group."""
     if np.isnan(parts.costs[group]):
-        parts.costs[group] = cost_of(parts.X, rows_of(parts, group))
+        size = list_rows(parts, group, parts.members)
+        parts.costs[group] = cost_within(parts.X, parts.members[:size], parts.total, parts.mean)
     return parts.costs[group]
 
 
@@ -165,11 +181,17 @@ def spread(parts, group, rows, labels, count):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def split_large(parts, group, k):  # type: ignore[no-untyped-def]
-    """Split a group of 2k records or more by MDAV*: the first piece takes its number, the others come last."""
-    if parts.sizes[group] < 2 * k:
+def settle(parts, group, k):  # type: ignore[no-untyped-def]
+    """Take note that a group has grown; split it if it has 2k records, unless k is 0."""
+    if k > 0 and parts.sizes[group] >= 2 * k:
+        split(parts, group, k)
+    else:
         refresh(parts, group)
-        return
+
+
+@inner
+def split(parts, group, k):  # type: ignore[no-untyped-def]
+    """Split a group by MDAV*: the first piece takes its number, the others come last."""
     rows = rows_of(parts, group)
     own = np.empty((rows.shape[0], parts.X.shape[1]))
     for p in range(rows.shape[0]):

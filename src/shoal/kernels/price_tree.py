@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.kernels.jit import inner, kernel
+from shoal.kernels.jit import kernel, lent
 from shoal.kernels.pricing import SLACK
 
 DEEPEST = 64
 
 
-@inner
+@lent
 def _square_to_box(boxes, v, x):  # type: ignore[no-untyped-def]
     """The squared distance from x to box v."""
     total = 0.0

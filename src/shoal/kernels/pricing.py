@@ -30,13 +30,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.kernels.jit import inlined, inner, kernel
+from shoal.kernels.jit import inlined, kernel, lent
 
 # Relative: how far thresholds are moved to the safe side for rounding.
 SLACK = 1e-12
 
 
-@inner
+@lent
 def _fill_weights(columns, prices, size, extra, i, row):  # type: ignore[no-untyped-def]
     """Put the weights of i and all records into `row`, infinity for itself."""
     d, n = columns.shape
@@ -136,7 +136,7 @@ def neighbour_lists(columns, prices, size, extra, theta, ids):  # type: ignore[n
     return starts
 
 
-@inner
+@lent
 def _weight(X, prices, size, extra, i, j):  # type: ignore[no-untyped-def]
     square = 0.0
     for c in range(X.shape[1]):
@@ -156,7 +156,7 @@ def _weight(X, prices, size, extra, i, j):  # type: ignore[no-untyped-def]
     return w
 
 
-@inner
+@lent
 def _kept(pool, sums, count, half, need, weight, limit, least):  # type: ignore[no-untyped-def]
     """Drop from the pool who is in no group within the limit; return how many are left (0: no such group)."""
     least[:need] = 0.0

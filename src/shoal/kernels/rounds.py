@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.kernels.groups import cost_of
+from shoal.kernels.groups import cost_within
 from shoal.kernels.index import PRESENT, take_out
-from shoal.kernels.jit import inlined, inner, kernel
+from shoal.kernels.jit import inlined, kernel, lent
 from shoal.kernels.nearest_means import look_around
-from shoal.kernels.partition import cost, link, refresh, rows_of, split_large, unlink
+from shoal.kernels.partition import cost, link, list_rows, refresh, rows_of, settle, unlink
 from shoal.kernels.search import nearest_one
 from shoal.kernels.sums import square_distance
 
 
-@inner
+@lent
 def still_useless(parts, group):  # type: ignore[no-untyped-def]
     """Whether nothing that matters has changed since dissolving or moving was last found useless.
 
@@ -29,7 +29,7 @@ def still_useless(parts, group):  # type: ignore[no-untyped-def]
     return useless
 
 
-@inlined
+@lent
 def surely_useless(parts, group, rows):  # type: ignore[no-untyped-def]
     """Whether dissolving a group would raise the squared error by more than rounding could hide.
 
@@ -42,7 +42,7 @@ def surely_useless(parts, group, rows):  # type: ignore[no-untyped-def]
     for p in range(m):
         rise += parts.distances[rows[p]]
     saved = 0.0
-    step = np.empty(d)
+    step = parts.mean
     for p in range(m):
         target = targets[rows[p]]
         first, joining = True, 0
@@ -71,80 +71,84 @@ def surely_useless(parts, group, rows):  # type: ignore[no-untyped-def]
     return rise - saved - kept > room
 
 
-@inner
-def who_takes(parts, group, rows, distinct):  # type: ignore[no-untyped-def]
-    """Write the different nearest other groups of the records `rows` of a group to `distinct`, in ascending order.
+@lent
+def who_takes(parts, group, rows):  # type: ignore[no-untyped-def]
+    """Write the different nearest other groups of the records `rows` of a group to `takers`, in ascending order.
 
     Return how many there are, or 0 if giving them the records would not lower the squared error. The nearest groups
     must be up to date.
     """
     if surely_useless(parts, group, rows):
         return 0
-    targets, m, count = parts.targets, rows.shape[0], 0
+    targets, takers, members, count = parts.targets, parts.takers, parts.members, 0
     for row in rows:
         at = count
-        while at > 0 and distinct[at - 1] > targets[row]:
+        while at > 0 and takers[at - 1] > targets[row]:
             at -= 1
-        if at == 0 or distinct[at - 1] < targets[row]:
+        if at == 0 or takers[at - 1] < targets[row]:
             for o in range(count, at, -1):
-                distinct[o] = distinct[o - 1]
-            distinct[at] = targets[row]
+                takers[o] = takers[o - 1]
+            takers[at] = targets[row]
             count += 1
-    gains = np.empty(2 * count + 1)
-    gains[0] = cost(parts, group)
+    kept, kept_rest = add_term(0.0, 0.0, cost(parts, group))
+    new, new_rest = 0.0, 0.0
     for t in range(count):
-        old = rows_of(parts, distinct[t])
-        size = old.shape[0]
-        joined = np.empty(size + m, np.int64)
-        for p in range(size):
-            joined[p] = old[p]
+        kept, kept_rest = add_term(kept, kept_rest, cost(parts, takers[t]))
+        size = list_rows(parts, takers[t], members)
         for row in rows:
-            if targets[row] == distinct[t]:
-                joined[size] = row
+            if targets[row] == takers[t]:
+                members[size] = row
                 size += 1
-        gains[1 + 2 * t] = cost(parts, distinct[t])
-        gains[2 + 2 * t] = cost_of(parts.X, joined[:size])
-    return count if exact_sum(gains, True) > exact_sum(gains, False) else 0
+        new, new_rest = add_term(new, new_rest, cost_within(parts.X, members[:size], parts.total, parts.mean))
+    return count if kept + kept_rest > new + new_rest else 0
 
 
 @inlined
-def dissolve(parts, group, k, split):  # type: ignore[no-untyped-def]
+def give_away(parts, group, k):  # type: ignore[no-untyped-def]
     """Give the records of a group to the nearest means if that lowers the squared error.
 
-    What grew large is split, if asked.
+    What grew large is split, unless k is 0. The nearest groups must be up to date.
     """
-    if parts.centres.state[PRESENT] < 2 or still_useless(parts, group):
-        return
-    rows = rows_of(parts, group)
-    targets, distinct = np.empty(rows.shape[0], np.int64), np.empty(rows.shape[0], np.int64)
-    count = who_takes(parts, group, rows, distinct)
+    rows = parts.rows[: list_rows(parts, group, parts.rows)]
+    count = who_takes(parts, group, rows)
     if count == 0:
         parts.checked[group] = parts.clock[0]
         return
-    for p in range(rows.shape[0]):  # a record that leaves its group takes note of that as another one nearby
-        targets[p] = parts.targets[rows[p]]
-    for p in range(rows.shape[0]):
-        unlink(parts, rows[p])
-        link(parts, rows[p], targets[p])
+    for row in rows:
+        target = parts.targets[row]  # a record that leaves its group takes note of that as another one nearby
+        unlink(parts, row)
+        link(parts, row, target)
     parts.heads[group] = -1
     refresh(parts, group)
     for t in range(count):
-        if split:
-            split_large(parts, distinct[t], k)
-        else:
-            refresh(parts, distinct[t])
+        settle(parts, parts.takers[t], k)
 
 
-@inner
+@lent
+def dissolve(parts, group, k):  # type: ignore[no-untyped-def]
+    """Give the records of a group to the nearest means if that lowers the squared error; split what grew large.
+
+    Nothing is split if k is 0.
+    """
+    if parts.centres.state[PRESENT] > 1 and not still_useless(parts, group):
+        give_away(parts, group, k)
+
+
+@lent
+def add_term(high, low, x):  # type: ignore[no-untyped-def]
+    """(high, low) of a sum, and of what was rounded off, with one more term."""
+    total = high + x
+    part = total - high
+    return total, low + ((high - (total - part)) + (x - part))
+
+
+@lent
 def exact_sum(gains, kept):  # type: ignore[no-untyped-def]
     """Sum of what keeping costs (first and odd places) or dissolving costs (even places), rounded once."""
     high, low = 0.0, 0.0
     for p in range(gains.shape[0]):
         if (p == 0 or p % 2 == 1) == kept:
-            total = high + gains[p]
-            part = total - high
-            low += (high - (total - part)) + (gains[p] - part)
-            high = total
+            high, low = add_term(high, low, gains[p])
     return high + low
 
 
@@ -168,7 +172,7 @@ def best_move(parts, group):  # type: ignore[no-untyped-def]
     return gain, best, target
 
 
-@inlined
+@lent
 def reassign(parts, group, k, split):  # type: ignore[no-untyped-def]
     """While a group has more than k records: make the best move out of it; split what grew large, if asked."""
     while parts.sizes[group] > k and parts.centres.state[PRESENT] > 1:
@@ -181,10 +185,7 @@ def reassign(parts, group, k, split):  # type: ignore[no-untyped-def]
         unlink(parts, row)
         link(parts, row, target)
         refresh(parts, group)
-        if split:
-            split_large(parts, target, k)
-        else:
-            refresh(parts, target)
+        settle(parts, target, k if split else 0)
 
 
 @kernel
@@ -194,7 +195,7 @@ def dissolve_phase(parts, start, stop, k):  # type: ignore[no-untyped-def]
         if parts.groups[0] + k > parts.sizes.shape[0]:
             return group
         if parts.sizes[group] == k:
-            dissolve(parts, group, k, True)
+            dissolve(parts, group, k)
     return stop
 
 
@@ -284,7 +285,7 @@ def ona_steps(parts, row, k):  # type: ignore[no-untyped-def]
             link(parts, row, target)
             refresh(parts, target)
         else:
-            dissolve(parts, group, k, False)
+            dissolve(parts, group, np.int64(0))
         row += 1
         if parts.largest[0] >= 2 * k:
             return row

@@ -11,7 +11,7 @@ import numpy as np
 
 from shoal.kernels.growth import mean_present
 from shoal.kernels.index import PRESENT, take_out
-from shoal.kernels.jit import inlined, inner, kernel
+from shoal.kernels.jit import inlined, inner, kernel, lent
 from shoal.kernels.rules import ALPHA, DISTINCT, ENTROPY, NOBODY, RECURSIVE, changed, gap, gather_values
 from shoal.kernels.search import furthest, into_order, search_near
 from shoal.kernels.sums import square_distance
@@ -21,7 +21,7 @@ SWAPPING, ADDING = 0, 1
 FEW, MANY = 4, 64
 
 
-@inner
+@lent
 def _misses(rules, members, size, trial, room):  # type: ignore[no-untyped-def]
     """By how much a group misses its demands, all together."""
     total = 0.0
@@ -31,7 +31,7 @@ def _misses(rules, members, size, trial, room):  # type: ignore[no-untyped-def]
     return total
 
 
-@inner
+@lent
 def _needs(rules, g):  # type: ignore[no-untyped-def]
     """How many different values a group must have at least for demand g; 0 if none follows from it."""
     rule, limit = rules.kinds[g], rules.limits[g]
@@ -42,7 +42,7 @@ def _needs(rules, g):  # type: ignore[no-untyped-def]
     return np.int64(np.ceil(1.0 / limit - 1e-6)) if rule == ALPHA and limit > 0 else np.int64(0)
 
 
-@inner
+@lent
 def _is_new(rules, g, members, size, i):  # type: ignore[no-untyped-def]
     """Whether record i has a known value of demand g that no member has."""
     value = rules.codes[g, i] >> rules.shifts[g]
@@ -52,7 +52,7 @@ def _is_new(rules, g, members, size, i):  # type: ignore[no-untyped-def]
     return value >= 0
 
 
-@inner
+@lent
 def _swap_in(rules, ids, count, k, members, values, trial, room):  # type: ignore[no-untyped-def]
     """Choose k of the records `ids`, nearest first; the first one stays. Return k and what is missed."""
     for p in range(k):
@@ -81,7 +81,7 @@ def _swap_in(rules, ids, count, k, members, values, trial, room):  # type: ignor
     return k, missed
 
 
-@inner
+@lent
 def _add(rules, ids, count, k, early, members, used, trial, room):  # type: ignore[no-untyped-def]
     """Choose k of the records `ids`, nearest first, or some more; return their number and what is missed.
 
@@ -147,7 +147,7 @@ def _add_cheaply(X, rules, ids, count, k, members, used, trial, room):  # type: 
     return size, missed
 
 
-@inner
+@lent
 def _scarce(rules, left, remaining):  # type: ignore[no-untyped-def]
     """The most frequent value left of the first demand, if groups must take of it lest too many are left; else NOBODY.
 

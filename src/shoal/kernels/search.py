@@ -34,7 +34,7 @@ from shoal.kernels.index import (
     leaf_of,
     rotate,
 )
-from shoal.kernels.jit import inlined, inner, kernel
+from shoal.kernels.jit import inlined, kernel, lent
 from shoal.kernels.sums import square_distance
 
 TIER_BASE, LEAF_TIER = 16, 15
@@ -42,13 +42,13 @@ TIER_BASE, LEAF_TIER = 16, 15
 FAR_AWAY = 2.0**30
 
 
-@inner
+@lent
 def after(da, ia, db, ib):  # type: ignore[no-untyped-def]
     """Whether (da, ia) comes after (db, ib) in the order by distance, then id."""
     return da > db or (da == db and ia > ib)
 
 
-@inner
+@lent
 def sift_down(dist, ids, start, size):  # type: ignore[no-untyped-def]
     """Restore the heap (last in order at the root) below `start`."""
     d, i = dist[start], ids[start]
@@ -68,7 +68,7 @@ def sift_down(dist, ids, start, size):  # type: ignore[no-untyped-def]
     ids[hole] = i
 
 
-@inner
+@lent
 def offer(dist, ids, size, m, d, i):  # type: ignore[no-untyped-def]
     """Keep (d, i) if it is among the first m seen so far; return the new size."""
     if size < m:
@@ -90,7 +90,7 @@ def offer(dist, ids, size, m, d, i):  # type: ignore[no-untyped-def]
     return size
 
 
-@inner
+@lent
 def into_order(dist, ids, size):  # type: ignore[no-untyped-def]
     """Turn the heap into an ascending list."""
     for end in range(size - 1, 0, -1):
@@ -99,42 +99,60 @@ def into_order(dist, ids, size):  # type: ignore[no-untyped-def]
         sift_down(dist, ids, 0, end)
 
 
-@inner
+@lent
 def boxes_below(boxes, q, acc):  # type: ignore[no-untyped-def]
-    """Squared distances from q to a group of boxes float32[2, d, FAN], written to `acc`; infinite for empty ones."""
-    zero = np.float32(0)
+    """Squared distances from q to a group of boxes float32[2, d, FAN], written to `acc`; not finite for empty ones.
+
+    Two coordinates are taken at a time, as a loop that does less is unrolled by the compiler, but not vectorised. Where
+    there is no second one, the first is taken again and counts nothing.
+    """
+    d, zero = q.shape[0], np.float32(0)
     for p in range(FAN):
         acc[p] = zero
-    for j in range(q.shape[0]):
-        x, low, high = q[j], boxes[0, j], boxes[1, j]
+    for j in range(0, d, 2):
+        # Unsigned numbers, which need not be checked for being negative.
+        h, i, once = np.uint64(j), np.uint64(min(j + 1, d - 1)), np.float32(j + 1 < d)
+        x, low, high = q[h], boxes[0, h], boxes[1, h]
+        y, lower, upper = q[i], boxes[0, i], boxes[1, i]
         for p in range(FAN):
             s, t = low[p] - x, x - high[p]
             s = s if s > t else t
             s = s if s > zero else zero
-            acc[p] += s * s
+            u, v = lower[p] - y, y - upper[p]
+            u = u if u > v else v
+            u = once * (u if u > zero else zero)
+            acc[p] += s * s + u * u
 
 
-@inner
+@lent
 def boxes_above(boxes, q, pivot, extra, acc):  # type: ignore[no-untyped-def]
     """Upper bounds of the squared distance from q to what is in a group of boxes, written to `acc`.
 
     Seen from the pivot, it is |y|^2 - 2 <y, q> + |q|^2 for a point y. Over a box with largest |y| = N that is at most
     N^2 - 2 min <y, q> + |q|^2; the distance of the furthest corner would be far off, as boxes are wide. `extra` stands
-    for |q|^2 and for what rounding may do. Minus infinity for empty boxes.
+    for |q|^2 and for what rounding may do. Minus infinity for empty boxes. Four coordinates are taken at a time, for
+    the reason given in `boxes_below`; those that are too many count nothing.
     """
     d = q.shape[0]
     for p in range(FAN):
         acc[p] = boxes[1, d, p] + extra
-    for j in range(d):
-        x, low, high = np.float32(2) * (q[j] - pivot[j]), boxes[0, j], boxes[1, j]
-        side = high if x < 0 else low
+    for j in range(0, d, 4):
+        h, i, k = min(j + 1, d - 1), min(j + 2, d - 1), min(j + 3, d - 1)
+        m, x = pivot[j], np.float32(2) * (q[j] - pivot[j])
+        m1, x1 = pivot[h], np.float32(2 * (j + 1 < d)) * (q[h] - pivot[h])
+        m2, x2 = pivot[i], np.float32(2 * (j + 2 < d)) * (q[i] - pivot[i])
+        m3, x3 = pivot[k], np.float32(2 * (j + 3 < d)) * (q[k] - pivot[k])
+        side, side1 = boxes[1 if x < 0 else 0, j], boxes[1 if x1 < 0 else 0, h]
+        side2, side3 = boxes[1 if x2 < 0 else 0, i], boxes[1 if x3 < 0 else 0, k]
         for p in range(FAN):
-            acc[p] -= x * (side[p] - pivot[j])
+            first, second = x * (side[p] - m) + x1 * (side1[p] - m1), x2 * (side2[p] - m2) + x3 * (side3[p] - m3)
+            acc[p] -= first + second
+    low, high = boxes[0, 0], boxes[1, 0]
     for p in range(FAN):
         acc[p] = acc[p] if low[p] <= high[p] else np.float32(-np.inf)
 
 
-@inner
+@lent
 def push(bounds, stack, top, base, value, code, sign):  # type: ignore[no-untyped-def]
     """Insert (value, code) among the entries base .. top - 1, so that the least sign * value comes last."""
     at = top
@@ -144,7 +162,7 @@ def push(bounds, stack, top, base, value, code, sign):  # type: ignore[no-untype
     bounds[at], stack[at] = value, code
 
 
-@inner
+@lent
 def measure_block(block, q, acc, limit):  # type: ignore[no-untyped-def]
     """Screening distances of the points of a block float32[d, LEAF], written to `acc`.
 
@@ -155,8 +173,9 @@ def measure_block(block, q, acc, limit):  # type: ignore[no-untyped-def]
         acc[p] = 0
     j = 0
     while j + 4 <= d:
-        q0, q1, q2, q3 = q[j], q[j + 1], q[j + 2], q[j + 3]
-        x0, x1, x2, x3 = block[j], block[j + 1], block[j + 2], block[j + 3]
+        h, i, m, o = np.uint64(j), np.uint64(j + 1), np.uint64(j + 2), np.uint64(j + 3)
+        q0, q1, q2, q3 = q[h], q[i], q[m], q[o]
+        x0, x1, x2, x3 = block[h], block[i], block[m], block[o]
         for p in range(LEAF):
             a, b, c, e = x0[p] - q0, x1[p] - q1, x2[p] - q2, x3[p] - q3
             acc[p] += (a * a + b * b) + (c * c + e * e)
@@ -167,12 +186,14 @@ def measure_block(block, q, acc, limit):  # type: ignore[no-untyped-def]
                 hits += acc[p] <= limit
             if hits == 0:
                 return
-    while j < d:
-        q0, x0 = q[j], block[j]
+    if j < d:
+        # Up to three that are left: those that are not there count nothing.
+        h, i, m = np.uint64(j), np.uint64(min(j + 1, d - 1)), np.uint64(d - 1)
+        q0, q1, q2, x0, x1, x2 = q[h], q[i], q[m], block[h], block[i], block[m]
+        second, third = np.float32(j + 1 < d), np.float32(j + 2 < d)
         for p in range(LEAF):
-            a = x0[p] - q0
-            acc[p] += a * a
-        j += 1
+            a, b, c = x0[p] - q0, second * (x1[p] - q1), third * (x2[p] - q2)
+            acc[p] += (a * a + b * b) + c * c
 
 
 @inlined
@@ -207,7 +228,7 @@ def aim(points, query):  # type: ignore[no-untyped-def]
     return q, norm, blind
 
 
-@inner
+@lent
 def search_near(points, query, m, skip, other, since, dist, ids, size):  # type: ignore[no-untyped-def]
     """Find the m nearest present points.
 
@@ -370,7 +391,7 @@ def nearest_few(points, query, m, skip, other):  # type: ignore[no-untyped-def]
     return ids[:size], dist[:size]
 
 
-@inner
+@lent
 def nearest_of(X, rows, query, m, skip, other, dist, ids):  # type: ignore[no-untyped-def]
     """Write the m nearest of `rows` to `ids`, nearest first."""
     size = np.int64(0)

@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from shoal.arrays import Array
-from shoal.kernels.groups import cost_of, join, mean_of, mean_with
+from shoal.kernels.groups import cost_within, join, mean_of, write_mean_with
 from shoal.kernels.growth import Made
 from shoal.kernels.index import PRESENT, Points, put, take_out
-from shoal.kernels.jit import inlined, inner, kernel
+from shoal.kernels.jit import inlined, kernel, lent
 from shoal.kernels.search import into_order, nearest_of, offer, search_near
 from shoal.kernels.sums import square_distance
 
@@ -55,7 +55,7 @@ class Ahead(NamedTuple):
     distances: Array
 
 
-@inner
+@lent
 def still_there(pool, ids, squares, m, skip, dist, near):  # type: ignore[no-untyped-def]
     """Copy the first m of `ids` that are in the pool, `skip` left out, to `near`; return how many there are."""
     size = np.int64(0)
@@ -66,7 +66,7 @@ def still_there(pool, ids, squares, m, skip, dist, near):  # type: ignore[no-unt
     return size
 
 
-@inner
+@lent
 def contain_others(X, r, near, dist, k, some, found):  # type: ignore[no-untyped-def]
     """Whether the k - 1 nearest of the record nearest to r, r left out, are sure to be among `near`, those of r.
 
@@ -98,29 +98,28 @@ def look_ahead(pool, ahead, places, k):  # type: ignore[no-untyped-def]
             into_order(dist, others, others.shape[0])
 
 
-@inner
-def extends(X, made, r, rows, others, group, k, gamma, pairs):  # type: ignore[no-untyped-def]
+@lent
+def extends(X, made, r, rows, others, group, gamma, pairs, members, total, mean):  # type: ignore[no-untyped-def]
     """Whether r had better join `group` than found a group with its neighbours `rows` (T algorithms 5 and 6).
 
-    `others` are the k - 1 nearest neighbours of the first of `rows`, r left out.
+    `others` are the k - 1 nearest neighbours of the first of `rows`, r left out. `members` int64[k], `total`
+    float64[2, d + 1] and `mean` float64[d] are for work.
     """
-    second = rows[0]
-    m = made.sizes[group]
+    k, m = members.shape[0], made.sizes[group]
     joined = (m / (m + 1)) * square_distance(X, r, made.means[group])
-    members = np.empty(k, np.int64)
     members[0] = r
     for p in range(k - 1):
         members[p + 1] = rows[p]
-    new = cost_of(X, members) / k
-    members[0] = second
+    new = cost_within(X, members, total, mean) / k
+    members[0] = rows[0]
     for p in range(k - 1):
         members[p + 1] = others[p]
-    if (joined + cost_of(X, members)) / (k + 1) < gamma * new:
+    if (joined + cost_within(X, members, total, mean)) / (k + 1) < gamma * new:
         return True
     if not pairs:
         return False
-    mean = mean_with(X, r, group, made)
-    both = joined + ((m + 1) / (m + 2)) * square_distance(X, second, mean)
+    write_mean_with(X, r, group, made, total, mean)
+    both = joined + ((m + 1) / (m + 2)) * square_distance(X, rows[0], mean)
     return both / 2 < new
 
 
@@ -175,6 +174,7 @@ def star_steps(building, ahead, seeds, position, steps, k, gamma, pairs, by):  #
     dist, near = np.empty(max(8, wanted)), np.empty(max(8, wanted), np.int64)
     some, found = np.empty(max(8, k)), np.empty(max(8, k), np.int64)
     members = np.empty(k, np.int64)
+    total, mean = np.empty((2, X.shape[1] + 1)), np.empty(X.shape[1])
     none, at = np.int64(-1), 0
     while position < seeds.shape[0] and steps > 0:
         if pool.state[PRESENT] < k:
@@ -204,7 +204,7 @@ def star_steps(building, ahead, seeds, position, steps, k, gamma, pairs, by):  #
             if count < k - 1 and not contain_others(X, r, near[:size], dist, k, some, found) and not all_of_them:
                 search_near(pool, X[second], k - 1, r, second, none, some, found, np.int64(0))
                 into_order(some, found, k - 1)
-            if not extends(X, made, r, near[: k - 1], found[: k - 1], group, k, gamma, pairs):
+            if not extends(X, made, r, near[: k - 1], found[: k - 1], group, gamma, pairs, members, total, mean):
                 group = none
         if group >= 0 and by != BY_RECORD:
             take_out(building.places, group)
@@ -217,7 +217,7 @@ def star_steps(building, ahead, seeds, position, steps, k, gamma, pairs, by):  #
     return position
 
 
-@inner
+@lent
 def closest_of_all(X, made, i, by):  # type: ignore[no-untyped-def]
     """Distance of row i to its closest group, by the definition `by`, and that group, from a look at all of them."""
     best, least = np.int64(-1), np.inf
@@ -269,51 +269,66 @@ def place_leftovers(X, made, rows, by):  # type: ignore[no-untyped-def]
                 group[p] = -1
 
 
-@kernel
-def star(X, k, gamma, pairs):  # type: ignore[no-untyped-def]
-    """Partition all of a small X by MDAV*; return the labels, groups numbered in order of creation, and their count."""
-    n, d = X.shape
-    groups = max(1, n // k)
-    labels = np.empty(n, np.int64)
-    made = Made(
-        labels,
-        np.zeros(groups, np.int64),
-        np.zeros((groups, d)),
-        np.zeros((groups, 2, d)),
-        np.empty(groups, np.int64),
-        np.zeros(1, np.int64),
-    )
-    pool, seeds, inward = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n)
-    for i in range(n):
-        labels[i] = -1
-        pool[i] = i
-    mean = mean_of(X, pool)
-    size = np.int64(0)
-    for i in range(n):
-        size = offer(inward, seeds, size, n, -square_distance(X, i, mean), i)
-    into_order(inward, seeds, size)
-    dist, near, others = np.empty(k), np.empty(k, np.int64), np.empty(k, np.int64)
-    members = np.empty(k, np.int64)
-    left = n
+@lent
+def _run(X, made, pool, seeds, k, gamma, pairs, dist, near, others, members, total, mean):  # type: ignore[no-untyped-def]
+    """Run MDAV* over all of the seeds; return how many records are left at the beginning of `pool`."""
+    left, none = pool.shape[0], np.int64(-1)
     for r in seeds:
         if left < k:
             break
         if made.labels[r] >= 0:
             continue
         nearest_of(X, pool[:left], X[r], k - 1, r, r, dist, near)
-        group = np.int64(-1)
+        group = none
         if made.groups[0] > 0 and left > k:
             group = closest_of_all(X, made, r, BY_MEAN)[1]
             nearest_of(X, pool[:left], X[near[0]], k - 1, r, near[0], dist, others)
-            if not extends(X, made, r, near[: k - 1], others[: k - 1], group, k, gamma, pairs):
-                group = np.int64(-1)
+            if not extends(X, made, r, near[: k - 1], others[: k - 1], group, gamma, pairs, members, total, mean):
+                group = none
         taken, group = chosen(made, r, near, k, group, members)
         join(X, taken, group, made)
-        left = 0
-        for i in pool:
-            if made.labels[i] < 0:
-                pool[left] = i
-                left += 1
-        pool = pool[:left]
-    place_leftovers(X, made, pool, BY_MEAN)
+        left = still_free(made, pool, left)
+    return left
+
+
+@lent
+def still_free(made, pool, left):  # type: ignore[no-untyped-def]
+    """Move the unassigned of the first `left` rows of the pool to its beginning; return how many there are."""
+    count = 0
+    for p in range(left):
+        if made.labels[pool[p]] < 0:
+            pool[count] = pool[p]
+            count += 1
+    return count
+
+
+@lent
+def sort_outermost(X, mean, seeds, inward):  # type: ignore[no-untyped-def]
+    """Fill `seeds` with all rows by falling distance from the mean; `inward` is for work."""
+    size = np.int64(0)
+    for i in range(X.shape[0]):
+        size = offer(inward, seeds, size, X.shape[0], -square_distance(X, i, mean), i)
+    into_order(inward, seeds, size)
+
+
+@kernel
+def star(X, k, gamma, pairs):  # type: ignore[no-untyped-def]
+    """Partition all of a small X by MDAV*; return the labels, groups numbered in order of creation, and their count."""
+    n, d = X.shape
+    groups = max(1, n // k)
+    made = Made(
+        np.full(n, -1),
+        np.zeros(groups, np.int64),
+        np.zeros((groups, d)),
+        np.zeros((groups, 2, d)),
+        np.empty(groups, np.int64),
+        np.zeros(1, np.int64),
+    )
+    pool, seeds, inward = np.arange(n), np.empty(n, np.int64), np.empty(n)
+    mean = mean_of(X, pool)
+    sort_outermost(X, mean, seeds, inward)
+    dist, near, others = np.empty(k), np.empty(k, np.int64), np.empty(k, np.int64)
+    members, total = np.empty(k, np.int64), np.empty((2, d + 1))
+    left = _run(X, made, pool, seeds, k, gamma, pairs, dist, near, others, members, total, mean)
+    place_leftovers(X, made, pool[:left], BY_MEAN)
     return made.labels, made.groups[0]

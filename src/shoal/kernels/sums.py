@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.kernels.jit import inlined, inner, kernel
+from shoal.kernels.jit import inlined, inner, kernel, lent
 
 
-@inner
+@lent
 def square_distance(X, i, q):  # type: ignore[no-untyped-def]
     """Squared distance of row i of X to q, summed coordinate by coordinate."""
     acc = 0.0
@@ -30,7 +30,7 @@ def equal_rows(X, i, j):  # type: ignore[no-untyped-def]
     return c == X.shape[1]
 
 
-@inner
+@lent
 def add_exactly(pair, j, x):  # type: ignore[no-untyped-def]
     """Add x to the unevaluated sum pair[0, j] + pair[1, j] (error-free transformation)."""
     high = pair[0, j]
@@ -41,7 +41,7 @@ def add_exactly(pair, j, x):  # type: ignore[no-untyped-def]
     pair[1, j] = error - (pair[0, j] - total)
 
 
-@inner
+@lent
 def add_at_length(parts, j, x):  # type: ignore[no-untyped-def]
     """Add x to the unevaluated sum of parts[:, j], the error of each part going into the next.
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from shoal.arrays import Array
 from shoal.kernels.index import PRESENT, Points, take_out
-from shoal.kernels.jit import inner, kernel
+from shoal.kernels.jit import kernel, lent
 from shoal.kernels.search import search_near
 from shoal.kernels.sums import equal_rows
 
@@ -42,7 +42,7 @@ class Growth(NamedTuple):
     sizes: Array
 
 
-@inner
+@lent
 def _before(tree, a, b):  # type: ignore[no-untyped-def]
     """Whether the a-th record of the tree comes before the b-th."""
     if tree.squares[a] != tree.squares[b]:
@@ -52,7 +52,7 @@ def _before(tree, a, b):  # type: ignore[no-untyped-def]
     return a < b
 
 
-@inner
+@lent
 def _settle(tree, hole, entry):  # type: ignore[no-untyped-def]
     """Put an entry into the heap at a hole, or above or below it."""
     heap, size = tree.heap, tree.sizes[1]
@@ -70,7 +70,7 @@ def _settle(tree, hole, entry):  # type: ignore[no-untyped-def]
     heap[hole] = entry
 
 
-@inner
+@lent
 def _look(tree, entry):  # type: ignore[no-untyped-def]
     """Look for the nearest outside record of the entry-th record of the tree."""
     x, one, none = tree.outside.X[tree.joined[entry]], np.int64(1), np.int64(-1)

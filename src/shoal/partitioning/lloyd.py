@@ -101,8 +101,9 @@ def _mona(X: Array, k: int, rho: float, rule: int, n_jobs: int, report: Progress
     def finish(rows: Array) -> int:
         part_labels = ona_star(np.ascontiguousarray(X[rows]), k)
         # A group is numbered by its first row, so that numbers differ between parts.
-        firsts = np.unique(part_labels, return_index=True)[1]
-        labels[rows] = rows[firsts][part_labels]
+        firsts = np.empty(len(rows), np.int64)
+        firsts[part_labels[::-1]] = rows[::-1]  # of a group that is met again, the last entry stays
+        labels[rows] = firsts[part_labels]
         return len(rows)
 
     for count in mapped(finish, small, n_jobs):

@@ -312,7 +312,7 @@ class Groups:
         )
 
     def _join(self, group: int, rows: Array) -> None:
-        _groups.join(self.X, rows, group, self.made)
+        _groups.join_rows(self.X, rows, group, self.made)
 
 
 def square_distances(P: Array, q: Array) -> Array:
@@ -370,6 +370,9 @@ def numbered(labels: Array) -> Array:
         labels = np.unique(labels, return_inverse=True)[1].reshape(-1)
     first = np.full(int(labels.max()) + 1, len(labels))
     first[labels[::-1]] = np.arange(len(labels))[::-1]  # of a label that is met again, the last entry stays
+    firsts = np.zeros(len(labels) + 1, bool)
+    firsts[first] = True
+    rows = np.flatnonzero(firsts[:-1])
     numbers = np.empty_like(first)
-    numbers[np.argsort(first, kind="stable")] = np.arange(len(first))
+    numbers[labels[rows]] = np.arange(len(rows))
     return numbers[labels]

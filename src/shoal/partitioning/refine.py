@@ -78,6 +78,11 @@ class Work:
             log=np.full((LOG // _index.LEAF, self.X.shape[1], _index.LEAF), np.inf, np.float32),
             authors=np.zeros(LOG, np.int64),
             logged=np.zeros(1, np.int64),
+            rows=np.empty(n, np.int64),
+            members=np.empty(n, np.int64),
+            takers=np.empty(n, np.int64),
+            total=np.empty((2, self.X.shape[1] + 1)),
+            mean=np.empty(self.X.shape[1]),
         )
         _partition.link_all(self.parts, labels)
         _construction.fill(self.parts.centres, np.arange(groups))
