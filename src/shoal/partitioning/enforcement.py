@@ -18,6 +18,7 @@ from shoal.errors import DataError, OptionError, near_names
 from shoal.kernels import rules as _rules
 from shoal.kernels.rules import Rules
 from shoal.partitioning import rule_growth as _growth
+from shoal.partitioning.buckets import bucket_cuts
 from shoal.partitioning.choice import quick_start
 from shoal.partitioning.cutting import best_halves, median_cuts
 from shoal.partitioning.pool import numbered, squared_error
@@ -46,6 +47,8 @@ FINALISTS, FEW_RECORDS = 3, 20_000
 # Of larger tables, starts with so many times the squared error of the best are left out: where it was tried (Adult, the
 # survey), their descents ended behind.
 HOPELESS = 3.0
+# A descent that the clock ended would go on to gain: about so many times what it has gained, in the time that is left.
+AHEAD = 2.0
 
 
 class Way(NamedTuple):
@@ -87,12 +90,13 @@ WAYS: dict[str, Way] = {
     "mondrian": Way("median cuts where both sides satisfy the demands", "Li et al. (2010)", _anything, True),
     "merge": Way("the group furthest from the table is merged with its nearest", SORIA, _close, False, False),
     "k-first": Way("groups of the nearest records, then swaps towards the table", SORIA, _close, False, False),
-    "t-first": Way("the nearest record of each of k' subsets of similar values", SORIA, _close, False),
+    "t-first": Way("the nearest record of each of k' subsets of similar values", SORIA, _close, False, False),
+    "buckets": Way("all buckets of similar values are cut alike", "after Cao et al. (2011)", _close, True),
     "growth": Way(
         "the nearest record, or the nearest one that adds diversity where that is needed", "own", _diverse, False
     ),
 }
-IN_TURN = ("repair", "mondrian", "growth", "t-first", "k-first", "merge")
+IN_TURN = ("repair", "mondrian", "buckets", "growth", "t-first", "k-first", "merge")
 
 
 def enforce(
@@ -101,7 +105,7 @@ def enforce(
     required: Requirements,
     *,
     way: str = "best",
-    labels: Array | None = None,
+    labels: Array | Callable[[], Array] | None = None,
     search: bool = True,
     kicks: int | None = None,
     rng: np.random.Generator,
@@ -118,8 +122,9 @@ def enforce(
     required : Requirements
     way : str
         One of ``WAYS``, or "best": of the ways that fit, the one of least squared error after a short search.
-    labels : int64[n] or None
-        A partition to repair, made without regard to the requirements. None: that of a quick method.
+    labels : int64[n], callable or None
+        A partition to repair, made without regard to the requirements, or what makes it, called if it is needed. None:
+        that of a quick method.
     search : bool
         Whether a local search follows.
     kicks : int or None
@@ -157,11 +162,12 @@ def enforce(
 
 
 class _Start(NamedTuple):
-    """What a way leads to: its name, its labels, and what a descent makes of these."""
+    """What a way leads to: its name, its labels, what a descent makes of these, and the error that promises."""
 
     name: str
     labels: Array
     lower: Array
+    promised: float = np.inf
 
 
 class _Work:
@@ -172,7 +178,7 @@ class _Work:
         X: Array,
         k: int,
         required: Requirements,
-        labels: Array | None,
+        labels: Array | Callable[[], Array] | None,
         rng: np.random.Generator,
         n_jobs: int,
         until: float,
@@ -224,24 +230,37 @@ class _Work:
             report_part = part(report, turn / len(names), (turn + 1) / len(names))
             alone = self._after(CUTTING)
             times = (first, first) if floor else (self._after(STARTS) if late else first if turn == 0 else end, alone)
-            labels = _start(name, self.X, self.k, self.required, self.labels, report_part, *times)
-            made.append(_Start(name, labels, labels))
+            known = self._given() if name in ("repair", "merge") else None
+            labels = _start(name, self.X, self.k, self.required, known, report_part, *times)
+            made.append(_Start(name, labels, labels, squared_error(self.X, labels)))
         if len(made) > 1:
             made = self._hopeful(made)
-            for turn, one in enumerate(made):
-                until = self._after(COMPARED / (len(made) - turn))
-                made[turn] = one._replace(lower=self._search(one.labels, 0, until))
+            made = [self._lowered(one, COMPARED / (len(made) - turn)) for turn, one in enumerate(made)]
         if self.required.local and not any(one.lower.any() for one in made):
             halves = best_halves(self.X, self.k, self.required.falls_short)
-            made += [] if halves is None else [_Start("", halves, self._search(halves, 0, self.until))]
-        return sorted(made, key=lambda one: squared_error(self.X, one.lower))
+            made += [] if halves is None else [self._lowered(_Start("", halves, halves), 1.0)]
+        return sorted(made, key=lambda one: one.promised)
+
+    def _given(self) -> Array | None:
+        """Return the partition that is to be repaired, if there is one."""
+        if callable(self.labels):
+            self.labels = self.labels()
+        return self.labels
+
+    def _lowered(self, one: _Start, share: float) -> _Start:
+        """Return a start after a descent that takes this share of the remaining time at most, and what it promises."""
+        until = self._after(share)
+        lower = self._search(one.labels, 0, until)
+        before, after = squared_error(self.X, one.labels), squared_error(self.X, lower)
+        ended = until < np.inf and time.perf_counter() >= until
+        return one._replace(lower=lower, promised=after - ended * AHEAD * (before - after))
 
     def _hopeful(self, made: list[_Start]) -> list[_Start]:
-        """Return the starts that are worth a descent."""
+        """Return the starts that are worth a descent: of a large table, those near the best, and the first one."""
         if len(self.X) <= FEW_RECORDS:
             return made
-        errors = [squared_error(self.X, one.labels) for one in made]
-        return [one for one, error in zip(made, errors, strict=True) if error <= HOPELESS * min(errors)]
+        least = min(one.promised for one in made)
+        return [one for one in made if one is made[0] or one.promised <= HOPELESS * least]
 
     def _after(self, share: float) -> float:
         """Return when this share of the remaining time is over."""
@@ -268,7 +287,8 @@ class _Work:
         for turn, one in enumerate(few):
             end, heard = self._after(1 / (turns - turn)), part(report, turn / turns, (turn + 1) / turns)
             found.append(self._search(one.labels if alone else one.lower, kicks, end, heard))
-        best = min(found, key=lambda one: squared_error(self.X, one))
+        # What was promised need not come true.
+        best = min(found + [one.lower for one in candidates], key=lambda one: squared_error(self.X, one))
         if turns > len(few):
             self.rng.random()  # not the kicks that led there once more
             best = self._search(best, kicks, self.until, part(report, len(few) / turns, 1.0))
@@ -306,14 +326,17 @@ def _start(
         start = _plain(X, k, until) if labels is None else labels
         if rules is not None and name == "merge":
             start = _growth.merge_worst(X, start, rules, report=report, until=until)
+    elif name == "buckets":
+        start = bucket_cuts(X, k, rules, report=report, until=until)
     elif name == "k-first":
         start = _growth.k_first(X, k, rules, report=report, until=until)
     elif name == "t-first":
         start = _growth.t_first(X, k, rules, report=report, until=until)
     else:
         start = _growth.diverse_growth(X, k, rules, report=report, until=until)
-    # The repair also cuts large groups, which the other ways have done already.
-    falls_short = name == "repair" or required.falls_short(np.arange(len(X)), start).any()
+    # The repair also cuts large groups, which most other ways have done already if there was time.
+    late = until < np.inf and time.perf_counter() >= until
+    falls_short = late or name in ("repair", "buckets") or required.falls_short(np.arange(len(X)), start).any()
     return repair(X, start, k, required, until=until, cut_until=cut_until) if falls_short else start
 
 
