@@ -503,24 +503,33 @@ def test_the_way_that_a_sample_prefers_is_searched_however_it_starts(monkeypatch
 
 
 @pytest.mark.parametrize("kept", [True, False])
-def test_what_descents_promise_counts_and_what_they_keep_is_returned(monkeypatch, kept):
-    """One start gains much until the clock ends its descent, the other is better so far."""
+def test_a_sample_counts_more_than_a_descent_that_has_not_ended(monkeypatch, kept):
+    """One start comes down until the clock ends its descent, the other is better so far."""
     X, required, _ = waiting_room()
     order = np.argsort(np.argsort(X[:, 0]))
     wide, half, good, best = np.zeros(60, np.int64), order // 20, order // 15, order // 3
     clock, searched = Clock(tick=0.0).give_to(monkeypatch, enforcement), []
 
     def search(X, k, start, rules, *, kicks, **_):
-        clock.now += 3.0 if start is wide else 0.0
-        searched.append((start, kicks))
+        if len(X) == 60:
+            searched.append(start)
+            clock.now += 3.0 if start is wide else 0.0
         return half if start is wide else best if start is half and kicks and kept else start
 
-    monkeypatch.setattr(enforcement, "FEW_RECORDS", 59)
-    monkeypatch.setattr(enforcement._Work, "hopeful_ways", lambda *_: ["mondrian", "repair"])
-    monkeypatch.setattr(enforcement, "_start", lambda name, *_: wide if name == "mondrian" else good)
+    def start(name, X, *_):
+        mondrian = name == "mondrian"
+        return (
+            (wide if mondrian else good) if len(X) == 60 else np.argsort(np.argsort(X[:, 0])) // (4 if mondrian else 10)
+        )
+
+    monkeypatch.setattr(enforcement, "FEW_RECORDS", 40)
+    monkeypatch.setattr(enforcement, "SAMPLE", 20)
+    monkeypatch.setattr(enforcement, "HOPELESS", np.inf)
+    monkeypatch.setattr(enforcement, "_start", start)
     monkeypatch.setattr(enforcement, "_search", search)
     found = enforce(X, 3, required, time_limit=10.0, rng=seeded())
-    assert searched[-1][0] is half
+    assert [one is wide for one in searched] == [True, False]
+    assert searched[1] is half
     assert same_groups(found, best if kept else good)
 
 

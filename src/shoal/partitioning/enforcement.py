@@ -47,8 +47,6 @@ FINALISTS, FEW_RECORDS = 3, 20_000
 # Of larger tables, starts with so many times the squared error of the best are left out: where it was tried (Adult, the
 # survey), their descents ended behind.
 HOPELESS = 3.0
-# A descent that the clock ended would go on to gain: about so many times what it has gained, in the time that is left.
-AHEAD = 2.0
 
 
 class Way(NamedTuple):
@@ -162,12 +160,12 @@ def enforce(
 
 
 class _Start(NamedTuple):
-    """What a way leads to: its name, its labels, what a descent makes of these, and the error that promises."""
+    """What a way leads to: its name, its labels, what a descent makes of these, and the error to expect of it."""
 
     name: str
     labels: Array
     lower: Array
-    promised: float = np.inf
+    expected: float = np.inf
 
 
 class _Work:
@@ -187,6 +185,7 @@ class _Work:
         self.X, self.k, self.required, self.labels, self.rng, self.n_jobs = X, k, required, labels, rng, n_jobs
         self.until, self.rules = until, required.rules if search else None
         self.near: Neighbours | None = None
+        self.sampled = False
 
     def hopeful_ways(self, names: list[str]) -> list[str]:
         """Return ways in the order in which they are tried: the repair first, whatever else there is time for.
@@ -209,6 +208,7 @@ class _Work:
             return names
         if self.until == np.inf:
             return [best or names[0]]
+        self.sampled = best != ""
         return sorted(names, key=lambda name: (name != best, IN_TURN.index(name)))
 
     def starts(self, names: list[str], report: Progress, share: float = STARTS) -> list[_Start]:
@@ -235,11 +235,17 @@ class _Work:
             made.append(_Start(name, labels, labels, squared_error(self.X, labels)))
         if len(made) > 1:
             made = self._hopeful(made)
-            made = [self._lowered(one, COMPARED / (len(made) - turn)) for turn, one in enumerate(made)]
+            for turn, one in enumerate(made):
+                until = self._after(COMPARED / (len(made) - turn))
+                made[turn] = self._lowered(one, until)
+                if self.sampled and turn == 0 and until < np.inf and time.perf_counter() >= until:
+                    # A descent that has not ended says less than a sample, of which all have.
+                    made[0] = made[0]._replace(expected=-np.inf)
+                    break
         if self.required.local and not any(one.lower.any() for one in made):
             halves = best_halves(self.X, self.k, self.required.falls_short)
-            made += [] if halves is None else [self._lowered(_Start("", halves, halves), 1.0)]
-        return sorted(made, key=lambda one: one.promised)
+            made += [] if halves is None else [self._lowered(_Start("", halves, halves), self.until)]
+        return sorted(made, key=lambda one: one.expected)
 
     def _given(self) -> Array | None:
         """Return the partition that is to be repaired, if there is one."""
@@ -247,20 +253,17 @@ class _Work:
             self.labels = self.labels()
         return self.labels
 
-    def _lowered(self, one: _Start, share: float) -> _Start:
-        """Return a start after a descent that takes this share of the remaining time at most, and what it promises."""
-        until = self._after(share)
+    def _lowered(self, one: _Start, until: float) -> _Start:
+        """Return a start after a descent."""
         lower = self._search(one.labels, 0, until)
-        before, after = squared_error(self.X, one.labels), squared_error(self.X, lower)
-        ended = until < np.inf and time.perf_counter() >= until
-        return one._replace(lower=lower, promised=after - ended * AHEAD * (before - after))
+        return one._replace(lower=lower, expected=squared_error(self.X, lower))
 
     def _hopeful(self, made: list[_Start]) -> list[_Start]:
         """Return the starts that are worth a descent: of a large table, those near the best, and the first one."""
         if len(self.X) <= FEW_RECORDS:
             return made
-        least = min(one.promised for one in made)
-        return [one for one in made if one is made[0] or one.promised <= HOPELESS * least]
+        least = min(one.expected for one in made)
+        return [one for one in made if one is made[0] or one.expected <= HOPELESS * least]
 
     def _after(self, share: float) -> float:
         """Return when this share of the remaining time is over."""
@@ -287,7 +290,7 @@ class _Work:
         for turn, one in enumerate(few):
             end, heard = self._after(1 / (turns - turn)), part(report, turn / turns, (turn + 1) / turns)
             found.append(self._search(one.labels if alone else one.lower, kicks, end, heard))
-        # What was promised need not come true.
+        # What is expected need not come true.
         best = min(found + [one.lower for one in candidates], key=lambda one: squared_error(self.X, one))
         if turns > len(few):
             self.rng.random()  # not the kicks that led there once more
