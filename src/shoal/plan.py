@@ -19,7 +19,7 @@ from shoal.frozen import frozen
 
 Kind = Literal["continuous", "integer", "ordinal", "nominal", "hierarchical", "boolean", "date", "datetime", "place"]
 Form = Literal["microaggregation", "local-recoding", "global-recoding", "full-domain", "strongly-safe"]
-Way = Literal["best", "repair", "growth", "merge", "k-first", "t-first", "mondrian"]
+Way = Literal["best", "repair", "growth", "merge", "k-first", "t-first", "buckets", "mondrian"]
 Marker = str | int | float
 Names = tuple[str, ...]
 
@@ -55,8 +55,9 @@ class Plan(BaseModel):
         ``shoal.privacy.models.MODELS``.
     enforcement : str or None
         How groups are made to satisfy `l`, `t` and `models`. "best" tries all that apply and takes the lowest loss;
-        "repair" changes the groups of `method`; "growth", "merge", "k-first", "t-first" and "mondrian" form groups of
-        their own. None: "best" if the method is "auto", else "repair". With "global-recoding", groups are only merged.
+        "repair" changes the groups of `method`; "growth", "merge", "k-first", "t-first", "buckets" and "mondrian" form
+        groups of their own. None: "best" if the method is "auto", else "repair". With "global-recoding", groups are
+        only merged.
     population : file or None
         A table of people who may be in the released table, with the same quasi-identifiers, for `k_map` and `presence`.
     k_map : int or None

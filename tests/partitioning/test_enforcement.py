@@ -11,7 +11,8 @@ from clocks import PATIENCE, Clock
 from invariants import check_partition, same_groups
 from privacy.demand_strategies import SPECS, demanding_tables, error
 from shoal.errors import DataError, OptionError
-from shoal.partitioning import enforcement, rule_growth, rule_search
+from shoal.partitioning import buckets, cutting, enforcement, merging, rule_growth, rule_search
+from shoal.partitioning import repair as repair_module
 from shoal.partitioning.enforcement import WAYS, enforce
 from shoal.partitioning.repair import repair
 from shoal.partitioning.rule_search import search
@@ -324,6 +325,23 @@ def test_every_way_without_time_satisfies_everything():
                 assert not offending(found, demands).any(), way
 
 
+@pytest.mark.parametrize("way", ["best", *WAYS])
+def test_without_time_not_all_that_falls_short_becomes_one_group(way, monkeypatch):
+    rng = seeded(11)
+    X, k, n = rng.normal(size=(400, 2)), 3, 400
+    for spec, ground in (("t-closeness t=0.3", Line(ranks(5))), ("entropy-diversity l=2", None)):
+        codes = np.where(rng.random(n) < 0.5, rng.integers(0, 5, n), 4 * (X[:, 0] > 0))
+        required = requirements_of(X, k, [Demand(model(spec), Sensitive("disease", codes, 5, ground))])
+        if way != "best" and not WAYS[way].fits(required.rules):
+            continue
+        Clock().give_to(monkeypatch, enforcement, rule_growth, rule_search, buckets, cutting, merging, repair_module)
+        found = enforce(X, k, required, way=way, rng=seeded(), time_limit=0.5)
+        check_partition(found, n, k)
+        assert not required.falls_short(np.arange(n), found).any()
+        assert found.max() >= 8
+        assert np.bincount(found).max() < n / 3
+
+
 def test_kicks_may_raise_the_error_for_a_while():
     """A search that only ever gains ends in the next local optimum, however long it goes on."""
     rng = seeded(7)
@@ -469,6 +487,86 @@ def test_what_a_sample_cannot_satisfy_is_tried_on_all_records(monkeypatch):
     monkeypatch.setattr(enforcement, "_start", starts_of(tried))
     enforce(X, 3, required, rng=seeded())
     assert [name for name, n in tried if n == 60] == ["repair", "mondrian", "growth"]
+
+
+def test_the_way_that_a_sample_prefers_is_searched_however_it_starts(monkeypatch):
+    X, required, _ = waiting_room()
+    starts = {"mondrian": np.zeros(60, np.int64), "repair": repair(X, np.arange(60) // 3, 3, required)}
+    searched = []
+    monkeypatch.setattr(enforcement._Work, "hopeful_ways", lambda *_: ["mondrian", "repair"])
+    monkeypatch.setattr(enforcement, "FEW_RECORDS", 59)
+    monkeypatch.setattr(enforcement, "HOPELESS", 1.0)
+    monkeypatch.setattr(enforcement, "_start", lambda name, *_: starts[name])
+    monkeypatch.setattr(enforcement, "_search", lambda X, k, start, rules, **_: searched.append(start) or start)
+    enforce(X, 3, required, rng=seeded())
+    assert searched[0] is starts["mondrian"]
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_sample_counts_more_than_a_descent_that_has_not_ended(monkeypatch, kept):
+    """One start comes down until the clock ends its descent, the other is better so far."""
+    X, required, _ = waiting_room()
+    order = np.argsort(np.argsort(X[:, 0]))
+    wide, half, good, best = np.zeros(60, np.int64), order // 20, order // 15, order // 3
+    clock, searched = Clock(tick=0.0).give_to(monkeypatch, enforcement), []
+
+    def search(X, k, start, rules, *, kicks, **_):
+        if len(X) == 60:
+            searched.append(start)
+            clock.now += 3.0 if start is wide else 0.0
+        return half if start is wide else best if start is half and kicks and kept else start
+
+    def start(name, X, *_):
+        mondrian = name == "mondrian"
+        return (
+            (wide if mondrian else good) if len(X) == 60 else np.argsort(np.argsort(X[:, 0])) // (4 if mondrian else 10)
+        )
+
+    monkeypatch.setattr(enforcement, "FEW_RECORDS", 40)
+    monkeypatch.setattr(enforcement, "SAMPLE", 20)
+    monkeypatch.setattr(enforcement, "HOPELESS", np.inf)
+    monkeypatch.setattr(enforcement, "_start", start)
+    monkeypatch.setattr(enforcement, "_search", search)
+    found = enforce(X, 3, required, time_limit=10.0, rng=seeded())
+    assert [one is wide for one in searched] == [True, False]
+    assert searched[1] is half
+    assert same_groups(found, best if kept else good)
+
+
+def test_groups_to_repair_are_made_only_if_they_are_needed(monkeypatch):
+    X, required, _ = waiting_room()
+    made = []
+    monkeypatch.setattr(enforcement, "_search", lambda X, k, start, rules, **_: start)
+    for ways in (["mondrian"], ["mondrian", "repair"]):
+        monkeypatch.setattr(enforcement._Work, "hopeful_ways", lambda *_, ways=ways: ways)
+        enforce(X, 3, required, labels=lambda: made.append(1) or np.arange(60) // 3, rng=seeded())
+    assert len(made) == 1
+
+
+def test_a_kick_is_followed_by_few_looks(monkeypatch):
+    """Looks at large groups take milliseconds: those after one kick once took twenty seconds."""
+    X, required, _ = waiting_room()
+    looks, run = [], rule_search._Chain._run
+
+    def noted(self, visits, steps, *rest):
+        looks.append((steps, visits))
+        return run(self, visits, steps, *rest)
+
+    monkeypatch.setattr(rule_search._Chain, "_run", noted)
+    start = repair(X, np.arange(60) // 3, 3, required)
+    search(X, 3, start, required.rules, rng=seeded(), kicks=3)
+    search(X, 3, start, required.rules, rng=seeded(), kicks=3, time_limit=0.2)
+    assert max(visits for steps, visits in looks if steps) <= 100
+    assert max(visits for steps, visits in looks if not steps) > 100
+
+
+def test_kicks_of_groups_that_demands_make_large_are_taken_to_need_longer():
+    X, required, _ = waiting_room(n=240)
+    near, rules = rule_search.Neighbours(X), required.rules
+    few, many = (
+        rule_search._Chain(X, k, np.arange(240) // 24, rules, seeded(), near, None)._affordable() for k in (3, 12)
+    )
+    assert few < many / 4
 
 
 def test_kicks_that_end_while_hot_are_forgotten(monkeypatch):

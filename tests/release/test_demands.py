@@ -65,7 +65,7 @@ def earth_moved(part, whole):
     return np.abs(shares[0] - shares[1])[:-1].sum() / (len(values) - 1)
 
 
-@pytest.mark.parametrize("enforcement", [None, "best", "repair", "merge", "k-first", "t-first", "mondrian"])
+@pytest.mark.parametrize("enforcement", [None, "best", "repair", "merge", "k-first", "t-first", "buckets", "mondrian"])
 def test_groups_are_close_to_the_table(enforcement):
     table = people()
     result = release(table, sensitive_attributes=["debt"], t=0.15, enforcement=enforcement)

@@ -79,7 +79,8 @@ PLAN: tuple[Option, ...] = (
     ),
     _more(
         *("enforcement", "--enforce", TEXT, "WAY"),
-        "How to enforce models: [cyan]best[/cyan], [cyan]repair[/cyan], growth, merge, k-first, t-first or mondrian.",
+        "How to enforce models: [cyan]best[/cyan], [cyan]repair[/cyan], growth, merge, k-first, t-first, buckets or "
+        "mondrian.",
     ),
     _more("population", "--population", TEXT, "FILE", "People who may be in the table, for --k-map and --presence."),
     _more("k_map", "--k-map", WHOLE, "K", "Smallest number of people in the population that match a record."),

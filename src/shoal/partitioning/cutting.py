@@ -22,8 +22,8 @@ AT_ONCE, OF_ONE = 1 << 19, 1 << 18
 FEWEST = 8
 # Most numbers of coordinates copied at once.
 COPIED = 1 << 22
-# Coordinates of largest variance at whose median a part may be cut.
-TRIED = 24
+# Coordinates of largest variance at whose median a part may be cut, and how many of these if the time is over.
+TRIED, TRIED_LATE = 24, 3
 # Tables of at most so many records are cut in two in every possible way, if no other way was found.
 FEW_RECORDS = 16
 # A cut must save more than this share of the squared error of a group: more than rounding errors.
@@ -64,7 +64,14 @@ class Pieces(NamedTuple):
         return Pieces(self.rows[np.lexsort((values, self.own))], self.own)
 
 
-def median_cuts(X: Array, k: int, falls_short: FallsShort, report: Progress = silent, until: float = np.inf) -> Array:
+def median_cuts(
+    X: Array,
+    k: int,
+    falls_short: FallsShort,
+    report: Progress = silent,
+    until: float = np.inf,
+    labels: Array | None = None,
+) -> Array:
     """Cut parts at the median of the coordinate of largest variance where both sides satisfy the requirements.
 
     Otherwise other coordinates are tried in turn. Parts that no median divides are left to `recut`. All parts of a
@@ -79,7 +86,10 @@ def median_cuts(X: Array, k: int, falls_short: FallsShort, report: Progress = si
         All records as one group must not fall short.
     report : callable
     until : float
-        When no more is cut.
+        When only a few coordinates are tried for each part: that takes hardly longer than sorting, and one group of all
+        would be of no use to anybody.
+    labels : int64[n] or None
+        The parts to cut, from 0 to m - 1. None: all records are one.
 
     Returns
     -------
@@ -87,15 +97,16 @@ def median_cuts(X: Array, k: int, falls_short: FallsShort, report: Progress = si
         Labels from 0 to m - 1.
     """
     n = len(X)
-    labels, count = np.zeros(n, np.int64), 1
-    level = Pieces(np.arange(n), np.zeros(n, np.int64))
-    while len(level.rows) and _in_time(until):
+    labels = np.zeros(n, np.int64) if labels is None else labels.copy()
+    count, order = int(labels.max()) + 1, np.argsort(labels, kind="stable")
+    level = Pieces(order, labels[order])
+    while len(level.rows):
         report(min(0.9, np.log(count) / np.log(max(2.0, n / k))))
         left = level.only(level.sizes >= 2 * k)
         cut: list[Pieces] = []
         falling = np.argsort(-_variances(X, left), axis=1, kind="stable")
         for turn in range(min(TRIED, X.shape[1])):
-            if len(left.rows) == 0 or not _in_time(until):
+            if len(left.rows) == 0 or (turn >= TRIED_LATE and not _in_time(until)):
                 break
             left = left.along(X[left.rows, falling[left.own, turn]])
             sizes = left.sizes
@@ -155,7 +166,7 @@ def recut(X: Array, labels: Array, k: int, falls_short: FallsShort, until: float
         level = Pieces(rows, np.unique(labels[rows], return_inverse=True)[1])
 
 
-def _centred(X: Array, parts: Pieces) -> Iterator[tuple[slice, Array]]:
+def from_means(X: Array, parts: Pieces) -> Iterator[tuple[slice, Array]]:
     """Yield float64[r, c]: some coordinates at a time, of the records minus the mean of their part."""
     sizes, starts = parts.sizes, parts.starts
     width = max(1, COPIED // max(1, len(parts.rows)))
@@ -173,7 +184,7 @@ def _variances(X: Array, parts: Pieces) -> Array:
     """
     if len(parts.rows) == 0:
         return np.empty((0, X.shape[1]))
-    spread = _spread(X, parts) / parts.sizes[:, None]
+    spread = spread_of(X, parts) / parts.sizes[:, None]
     largest = spread.max(axis=1, keepdims=True)
     return np.where(spread >= largest * (1 - 1e-9), largest, spread)
 
@@ -213,10 +224,10 @@ def best_halves(X: Array, k: int, falls_short: FallsShort) -> Array | None:
     return None
 
 
-def _spread(X: Array, parts: Pieces) -> Array:
+def spread_of(X: Array, parts: Pieces) -> Array:
     """Return float64[p, d]: the squared error of each part in each coordinate."""
     spread = np.empty((len(parts.sizes), X.shape[1]))
-    for some, centred in _centred(X, parts):
+    for some, centred in from_means(X, parts):
         spread[:, some] = np.add.reduceat(centred * centred, parts.starts, axis=0)
     return spread
 
@@ -226,8 +237,8 @@ def _cheapest(X: Array, parts: Pieces, k: int, falls_short: FallsShort, until: f
 
     The positions of each part are tried in order of what they save: first one, then two, then four at once.
     """
-    sizes, spread = parts.sizes, _spread(X, parts)
-    orders, gains = zip(*(_gains(X, parts, axis, k) for axis in _axes(X, parts, spread)), strict=True)
+    sizes, spread = parts.sizes, spread_of(X, parts)
+    orders, gains = zip(*(_gains(X, parts, axis, k) for axis in axes_of(X, parts, spread)), strict=True)
     saved = np.concatenate(gains)
     least = GAIN * spread.sum(axis=1)
     candidates = np.flatnonzero(saved > np.tile(least[parts.own], len(orders)))
@@ -263,7 +274,7 @@ def _cheapest(X: Array, parts: Pieces, k: int, falls_short: FallsShort, until: f
     return chosen >= 0, upper
 
 
-def _axes(X: Array, parts: Pieces, spread: Array) -> Iterator[Array]:
+def axes_of(X: Array, parts: Pieces, spread: Array) -> Iterator[Array]:
     """Yield float64[r]: positions along the coordinate of largest variance, then along the principal axis."""
     starts, sizes = parts.starts, parts.sizes
     widest = spread.argmax(axis=1)
@@ -274,12 +285,12 @@ def _axes(X: Array, parts: Pieces, spread: Array) -> Iterator[Array]:
         return
     axes = np.empty(spread.shape)
     for _ in range(STEPS):
-        for some, centred in _centred(X, parts):
+        for some, centred in from_means(X, parts):
             axes[:, some] = np.add.reduceat(centred * along[:, None], starts, axis=0)
         lengths = np.sqrt((axes**2).sum(axis=1, keepdims=True))
         axes /= np.where(lengths > 0, lengths, 1.0)
         along = np.zeros(len(parts.rows))
-        for some, centred in _centred(X, parts):
+        for some, centred in from_means(X, parts):
             along += np.einsum("ij,ij->i", centred, axes[parts.own, some])
     yield along
 
@@ -292,7 +303,7 @@ def _gains(X: Array, parts: Pieces, along: Array, k: int) -> tuple[Array, Array]
     order = np.lexsort((along, parts.own))
     sizes, starts = parts.sizes, parts.starts
     square = np.zeros(len(order))
-    for _, centred in _centred(X, parts):
+    for _, centred in from_means(X, parts):
         sums = np.cumsum(centred[order], axis=0)
         before = np.where(starts[:, None] > 0, sums[starts - 1], 0.0)
         square += ((sums - before[parts.own]) ** 2).sum(axis=1)

@@ -18,6 +18,7 @@ from shoal.errors import DataError, OptionError, near_names
 from shoal.kernels import rules as _rules
 from shoal.kernels.rules import Rules
 from shoal.partitioning import rule_growth as _growth
+from shoal.partitioning.buckets import bucket_cuts
 from shoal.partitioning.choice import quick_start
 from shoal.partitioning.cutting import best_halves, median_cuts
 from shoal.partitioning.pool import numbered, squared_error
@@ -87,12 +88,13 @@ WAYS: dict[str, Way] = {
     "mondrian": Way("median cuts where both sides satisfy the demands", "Li et al. (2010)", _anything, True),
     "merge": Way("the group furthest from the table is merged with its nearest", SORIA, _close, False, False),
     "k-first": Way("groups of the nearest records, then swaps towards the table", SORIA, _close, False, False),
-    "t-first": Way("the nearest record of each of k' subsets of similar values", SORIA, _close, False),
+    "t-first": Way("the nearest record of each of k' subsets of similar values", SORIA, _close, False, False),
+    "buckets": Way("all buckets of similar values are cut alike", "after Cao et al. (2011)", _close, True),
     "growth": Way(
         "the nearest record, or the nearest one that adds diversity where that is needed", "own", _diverse, False
     ),
 }
-IN_TURN = ("repair", "mondrian", "growth", "t-first", "k-first", "merge")
+IN_TURN = ("repair", "mondrian", "buckets", "growth", "t-first", "k-first", "merge")
 
 
 def enforce(
@@ -101,7 +103,7 @@ def enforce(
     required: Requirements,
     *,
     way: str = "best",
-    labels: Array | None = None,
+    labels: Array | Callable[[], Array] | None = None,
     search: bool = True,
     kicks: int | None = None,
     rng: np.random.Generator,
@@ -118,8 +120,9 @@ def enforce(
     required : Requirements
     way : str
         One of ``WAYS``, or "best": of the ways that fit, the one of least squared error after a short search.
-    labels : int64[n] or None
-        A partition to repair, made without regard to the requirements. None: that of a quick method.
+    labels : int64[n], callable or None
+        A partition to repair, made without regard to the requirements, or what makes it, called if it is needed. None:
+        that of a quick method.
     search : bool
         Whether a local search follows.
     kicks : int or None
@@ -157,11 +160,12 @@ def enforce(
 
 
 class _Start(NamedTuple):
-    """What a way leads to: its name, its labels, and what a descent makes of these."""
+    """What a way leads to: its name, its labels, what a descent makes of these, and the error to expect of it."""
 
     name: str
     labels: Array
     lower: Array
+    expected: float = np.inf
 
 
 class _Work:
@@ -172,7 +176,7 @@ class _Work:
         X: Array,
         k: int,
         required: Requirements,
-        labels: Array | None,
+        labels: Array | Callable[[], Array] | None,
         rng: np.random.Generator,
         n_jobs: int,
         until: float,
@@ -181,6 +185,7 @@ class _Work:
         self.X, self.k, self.required, self.labels, self.rng, self.n_jobs = X, k, required, labels, rng, n_jobs
         self.until, self.rules = until, required.rules if search else None
         self.near: Neighbours | None = None
+        self.sampled = False
 
     def hopeful_ways(self, names: list[str]) -> list[str]:
         """Return ways in the order in which they are tried: the repair first, whatever else there is time for.
@@ -203,6 +208,7 @@ class _Work:
             return names
         if self.until == np.inf:
             return [best or names[0]]
+        self.sampled = best != ""
         return sorted(names, key=lambda name: (name != best, IN_TURN.index(name)))
 
     def starts(self, names: list[str], report: Progress, share: float = STARTS) -> list[_Start]:
@@ -224,24 +230,40 @@ class _Work:
             report_part = part(report, turn / len(names), (turn + 1) / len(names))
             alone = self._after(CUTTING)
             times = (first, first) if floor else (self._after(STARTS) if late else first if turn == 0 else end, alone)
-            labels = _start(name, self.X, self.k, self.required, self.labels, report_part, *times)
-            made.append(_Start(name, labels, labels))
+            known = self._given() if name in ("repair", "merge") else None
+            labels = _start(name, self.X, self.k, self.required, known, report_part, *times)
+            made.append(_Start(name, labels, labels, squared_error(self.X, labels)))
         if len(made) > 1:
             made = self._hopeful(made)
             for turn, one in enumerate(made):
                 until = self._after(COMPARED / (len(made) - turn))
-                made[turn] = one._replace(lower=self._search(one.labels, 0, until))
+                made[turn] = self._lowered(one, until)
+                if self.sampled and turn == 0 and until < np.inf and time.perf_counter() >= until:
+                    # A descent that has not ended says less than a sample, of which all have.
+                    made[0] = made[0]._replace(expected=-np.inf)
+                    break
         if self.required.local and not any(one.lower.any() for one in made):
             halves = best_halves(self.X, self.k, self.required.falls_short)
-            made += [] if halves is None else [_Start("", halves, self._search(halves, 0, self.until))]
-        return sorted(made, key=lambda one: squared_error(self.X, one.lower))
+            made += [] if halves is None else [self._lowered(_Start("", halves, halves), self.until)]
+        return sorted(made, key=lambda one: one.expected)
+
+    def _given(self) -> Array | None:
+        """Return the partition that is to be repaired, if there is one."""
+        if callable(self.labels):
+            self.labels = self.labels()
+        return self.labels
+
+    def _lowered(self, one: _Start, until: float) -> _Start:
+        """Return a start after a descent."""
+        lower = self._search(one.labels, 0, until)
+        return one._replace(lower=lower, expected=squared_error(self.X, lower))
 
     def _hopeful(self, made: list[_Start]) -> list[_Start]:
-        """Return the starts that are worth a descent."""
+        """Return the starts that are worth a descent: of a large table, those near the best, and the first one."""
         if len(self.X) <= FEW_RECORDS:
             return made
-        errors = [squared_error(self.X, one.labels) for one in made]
-        return [one for one, error in zip(made, errors, strict=True) if error <= HOPELESS * min(errors)]
+        least = min(one.expected for one in made)
+        return [one for one in made if one is made[0] or one.expected <= HOPELESS * least]
 
     def _after(self, share: float) -> float:
         """Return when this share of the remaining time is over."""
@@ -268,7 +290,8 @@ class _Work:
         for turn, one in enumerate(few):
             end, heard = self._after(1 / (turns - turn)), part(report, turn / turns, (turn + 1) / turns)
             found.append(self._search(one.labels if alone else one.lower, kicks, end, heard))
-        best = min(found, key=lambda one: squared_error(self.X, one))
+        # What is expected need not come true.
+        best = min(found + [one.lower for one in candidates], key=lambda one: squared_error(self.X, one))
         if turns > len(few):
             self.rng.random()  # not the kicks that led there once more
             best = self._search(best, kicks, self.until, part(report, len(few) / turns, 1.0))
@@ -306,14 +329,17 @@ def _start(
         start = _plain(X, k, until) if labels is None else labels
         if rules is not None and name == "merge":
             start = _growth.merge_worst(X, start, rules, report=report, until=until)
+    elif name == "buckets":
+        start = bucket_cuts(X, k, rules, report=report, until=until)
     elif name == "k-first":
         start = _growth.k_first(X, k, rules, report=report, until=until)
     elif name == "t-first":
         start = _growth.t_first(X, k, rules, report=report, until=until)
     else:
         start = _growth.diverse_growth(X, k, rules, report=report, until=until)
-    # The repair also cuts large groups, which the other ways have done already.
-    falls_short = name == "repair" or required.falls_short(np.arange(len(X)), start).any()
+    # The repair also cuts large groups, which most other ways have done already if there was time.
+    late = until < np.inf and time.perf_counter() >= until
+    falls_short = late or name in ("repair", "buckets") or required.falls_short(np.arange(len(X)), start).any()
     return repair(X, start, k, required, until=until, cut_until=cut_until) if falls_short else start
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 
 from shoal.arrays import Array
 from shoal.errors import DataError
-from shoal.partitioning.cutting import recut
+from shoal.partitioning.cutting import median_cuts, recut
 from shoal.partitioning.merging import Cheapest, merge
 from shoal.partitioning.pool import numbered
 from shoal.partitioning.requirements import Requirements
@@ -38,7 +40,7 @@ def repair(
         together.
     report : callable
     until, cut_until : float
-        When what is left is merged coarsely, and when no more is cut.
+        When what is left is merged coarsely, then cut at medians; and when no more is cut at other places.
 
     Returns
     -------
@@ -61,7 +63,9 @@ def repair(
             hint="ask for a smaller k.",
         )
     if resplit:
-        cut = recut(X, labels, k, required.falls_short, cut_until)
+        late = until < np.inf and time.perf_counter() >= until
+        cut = median_cuts(X, k, required.falls_short, until=until, labels=labels) if late else labels
+        cut = recut(X, cut, k, required.falls_short, cut_until)
         # Requirements that compare groups with their surroundings may fail after all cuts, though each cut alone holds.
         if required.local or not required.falls_short(everyone, cut).any():
             labels = cut

@@ -25,6 +25,9 @@ KICKS, MOST_KICKS, AT_ONCE = 100, 200_000, 2000
 KICKING, KICKING_PER_RECORD, KICK_SECONDS = 10.0, 1e-4, 2e-8
 # Models that look at every single value refuse most swaps, each after a look at the whole group: so many times as slow.
 REFUSING, SLOWER = (_rules.DELTA, _rules.BETA, _rules.ENHANCED), 12.0
+# Looks at groups after a kick, at most: as good as all end much earlier. Where demands make groups larger than 2k, a
+# look takes milliseconds, because most cuts are refused, each after a look at both sides.
+AFTER_KICK = 100
 # Temperature at the start of a cycle of kicks, as a share of the mean squared error of a group; less for fewer kicks.
 HEAT = 0.1
 # With a time limit, kicks for each group at most: more gain hardly anything.
@@ -202,7 +205,7 @@ class _Chain:
             hot *= min(steps, KICKS * groups)
             for chunk in _chunks(steps, until):
                 report(done / steps)
-                self._run(AT_ONCE, chunk, hot * (1 - done / steps), hot / steps)
+                self._run(AFTER_KICK, chunk, hot * (1 - done / steps), hot / steps)
                 done += chunk
             return
         for chunk in _chunks(LONGEST * groups, until):
@@ -211,14 +214,15 @@ class _Chain:
             report(used)
             # As many as there will be, if they go on as before.
             expected = done / used if used > 0 else 0.0
-            self._run(AT_ONCE, chunk, hot * min(expected, KICKS * groups) * (1 - used))
+            self._run(AFTER_KICK, chunk, hot * min(expected, KICKS * groups) * (1 - used))
             done += chunk
 
     def _affordable(self) -> int:
         """Return how many kicks are worth their time, by the coordinates and by the size of the groups of records."""
         n, d = self.state.X.shape
         size = float((self.state.sizes.astype(float) ** 2).sum()) / n
-        each = KICK_SECONDS * (d + 60) * size**1.5 * (SLOWER if np.isin(self.rules.kinds, REFUSING).any() else 1.0)
+        each = KICK_SECONDS * (d + 60) * (size * max(1.0, size / (2 * self.k))) ** 1.5
+        each *= SLOWER if np.isin(self.rules.kinds, REFUSING).any() else 1.0
         return int((KICKING + KICKING_PER_RECORD * n) / each)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -179,7 +180,9 @@ def _grouped(
         X_stratum = X if len(rows) == len(X) else X[rows]
         shared = _shared(plan, len(rows) / len(X))
         near = part(progress, 0.0, 0.5) if demands else progress
-        groups = _one_stratum(X_stratum, shared, units, constraints.together, near)
+        form = partial(_one_stratum, X_stratum, shared, units, constraints.together, near)
+        later = bool(demands) and seconds is None and shared.enforcement == "best" and not constraints.together
+        groups: Array | Callable[[], Array] = form if later else form()
         if demands:
             used = time.perf_counter() - begun
             wait()
@@ -188,8 +191,9 @@ def _grouped(
             required = requirements_of(X_stratum, shared.k, demands, rows=rows)
             end = part(progress, 0.5, 1.0)
             groups = _enforced(X_stratum, groups, shared, required, constraints.together, (kicks, left), end)
-        labels[rows] = groups + count
-        count += int(groups.max()) + 1
+        found: Array = groups() if callable(groups) else groups
+        labels[rows] = found + count
+        count += int(found.max()) + 1
     return numbered(labels)
 
 
@@ -296,7 +300,7 @@ def _one_stratum(X: Array, plan: Plan, units: Array | None, together: bool, repo
 
 def _enforced(
     X: Array,
-    labels: Array,
+    labels: Array | Callable[[], Array],
     plan: Plan,
     required: Requirements,
     together: bool,
@@ -307,7 +311,7 @@ def _enforced(
     from shoal.partitioning.enforcement import enforce
     from shoal.partitioning.repair import repair
 
-    if together:
+    if together and not callable(labels):
         return repair(X, labels, plan.k, required, resplit=False, report=report)
     kicks, seconds = effort
     # Without a seed, a release must not differ from run to run if its method uses no random numbers.
