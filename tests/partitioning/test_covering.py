@@ -161,6 +161,31 @@ def test_cuts_of_multisets_close_the_gap():
     assert found.error == pytest.approx(sum(naive_approx.optimum(X[8 * c : 8 * c + 8], 3) for c in range(6)), rel=1e-6)
 
 
+@pytest.mark.parametrize("seed", [1, 2])
+def test_prices_with_cuts_hold_for_all_groups_in_plain_numpy(seed, monkeypatch):
+    """Before a last programme is solved: no group is cheaper than its records, less what it pays for cuts."""
+    monkeypatch.setattr(covering._Search, "prove", lambda *_: False)
+    rng, k = np.random.default_rng(seed), 3
+    X = np.repeat(100 * rng.normal(size=(2, 2)), 8, axis=0) + rng.normal(size=(16, 2))
+    X *= np.sqrt(16 / covering.total_cost(X, labels := covering.ona_star(X, k)))
+    search = covering._Search(X, k, covering._small_groups(X, k, labels), np.inf)
+    search.run(lambda _: None)
+    prices, sigma, bound = search.best
+    cuts = search.programme.cuts.all
+    assert len(cuts) == len(sigma)
+    assert max((cut.divisor for cut, price in zip(cuts, sigma, strict=True) if price > 1e-6), default=0) > 2
+    assert (sigma >= 0).all()
+    assert bound == pytest.approx(prices.sum() - sum(s * cut.right for cut, s in zip(cuts, sigma, strict=True)))
+    assert 0.99 * search.ceiling < bound <= search.ceiling * (1 + 1e-9)
+    for size in range(k, 2 * k):
+        for group in combinations(range(16), size):
+            members = X[list(group)]
+            left = ((members - members.mean(axis=0)) ** 2).sum() - prices[list(group)].sum()
+            for cut, price in zip(cuts, sigma, strict=True):
+                left += price * (sum(cut.rows.count(row) for row in group) // cut.divisor)
+            assert left >= -1e-9
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "k", "loss"), [("tarragona", 2, 8.815475), ("eia", 2, 0.178242), ("census", 3, 4.667936)]

@@ -44,7 +44,6 @@ from shoal.partitioning.equal_groups import in_play
 from shoal.partitioning.evolution import CYCLE, OTHER_STARTS, Evolution, compact, ending
 from shoal.partitioning.maximum_distance import mdav_plus
 from shoal.partitioning.neighbour_bound import neighbour_bound
-from shoal.partitioning.pair_prices import pair_prices
 from shoal.partitioning.paths import univariate
 from shoal.partitioning.pool import SMALL_TABLE, Pool, squared_error
 from shoal.partitioning.refine import split_large
@@ -57,9 +56,9 @@ log = logging.getLogger("shoal")
 
 # Bounds are proven up to a tolerance: so near is met.
 MET = 1 + 2e-6
-# Up to which k proofs are tried; the share of the time for the search before, of the rest for the proof, and the
-# seconds below which it is not tried: for k = 2, and for larger k.
-PRICED, SEARCHING, PROVING, LEAST_PROOF = 4, (0.2, 0.4), (0.9, 0.7), (2.0, 10.0)
+# For k = 2: the share of the time for the search before the proof is tried, the share of the rest for that, and the
+# seconds below which it is not tried.
+SEARCHING, PROVING, LEAST_PROOF = 0.2, 0.9, 2.0
 # Records that are searched so that everything is compiled.
 SAMPLE = 64
 # Seconds after which a search may want other starts.
@@ -187,7 +186,7 @@ class _Hunt:
         self.bound = neighbour_bound(self.X, k, n_jobs) if len(X) <= BOUND_RECORDS else 0.0
         self.rows = np.arange(len(X))
         # A proof is one of all records.
-        if not self._provable(2):
+        if not self._provable():
             self.rows = in_play(self.X, self.labels, LENT, n_jobs)
             self.X, self.labels = np.ascontiguousarray(self.X[self.rows]), compact(self.labels[self.rows])
         self.error = squared_error(self.X, self.labels)
@@ -224,9 +223,9 @@ class _Hunt:
         labels[self.rows] = len(labels) + self.labels
         return compact(labels)
 
-    def _provable(self, most: int = PRICED) -> bool:
-        """Whether linear programmes may find the optimum in time: for k = 2 mostly, for larger k sometimes."""
-        return self.k <= most and self.steps is None and len(self.start) <= WHOLE
+    def _provable(self) -> bool:
+        """Whether pairs and triples are a problem that linear programmes solve within the time."""
+        return self.k == 2 and self.steps is None and len(self.start) <= WHOLE
 
     def _standing(self, fraction: float) -> Standing:
         seconds = time.perf_counter() - self.begin
@@ -253,8 +252,8 @@ class _Hunt:
 
         try:
             if self._provable():
-                # A look at it first, then the proof.
-                search.run(Budget(self.begin + SEARCHING[self.k > 2] * (self.until - self.begin)), told)
+                # A glance at it first, then the proof.
+                search.run(Budget(self.begin + SEARCHING * (self.until - self.begin)), told)
                 self._prove(search)
                 told()
             search.run(Budget(self.until, self.steps), told)
@@ -263,18 +262,15 @@ class _Hunt:
 
     def _prove(self, search: Evolution) -> None:
         """Raise the bound, and look for the optimum with the proof that it is."""
-        left, larger = self.until - time.perf_counter(), self.k > 2
-        if left < LEAST_PROOF[larger] or self._ended():
+        left = self.until - time.perf_counter()
+        if left < LEAST_PROOF or self._ended():
             return
-        end, first = time.monotonic() + PROVING[larger] * left, 0.7 * PROVING[larger] * left
         try:
-            prices = pair_prices(self.X, self.k, None, end - first, self._go_on) if larger else None
-            found = solve(self.X, self.k, search.labels, end - time.monotonic(), self._go_on, prices)
+            found = solve(self.X, self.k, search.labels, PROVING * left, self._go_on)
         except _Ended:
             return
-        if len(self.rows) == len(self.start):  # a bound of all records
-            self.bound = max(self.bound, found.bound)
-            search.floor = self.bound * MET
+        self.bound = max(self.bound, found.bound)
+        search.floor = self.bound * MET
         search.offer(compact(found.labels))
 
     def _go_on(self, standing: float) -> None:
