@@ -38,9 +38,10 @@ it takes to check the models. *k alone* is `{METHOD}`, whose groups repairs star
 without any model, in as much time as the searches have: what a model costs is *best* less that. *Merged* is the
 repair that only merges groups, *re-split* also cuts them where the model allows it. *Merge*, *k-first* and *t-first*
 are the ways of Soria-Comas et al. (2015), *growth* takes the nearest record that adds diversity when it must,
-*Mondrian* cuts where both sides satisfy the model: all of them without the local search. *Searched* is the repair
-followed by the local search, *best* the search from the best of the ways that fit, in the same time. *Worst* is what
-the worst group of *best* has: never beyond what is required. The searches were ended by the clock.
+*Mondrian* cuts where both sides satisfy the model, and *buckets* cuts all buckets of similar sensitive values alike:
+all of them without the local search. *Searched* is the repair followed by the local search, *best* the search from the
+best of the ways that fit, in the same time. *Worst* is what the worst group of *best* has: never beyond what is
+required. The searches were ended by the clock.
 
 - Census: 1,080 records, the attribute FEDTAX taken out as sensitive, by rank; 12 quasi-identifiers.
 - Adult: 48,842 records. For l-diversity the sensitive attribute is *occupation* (14 values; missing ones add nothing)
