@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from shoal.errors import DataError
 from shoal.tables import columns, texts
 from shoal.tables.calendar import calendar_days, to_days
-from shoal.tables.dates import recognised
+from shoal.tables.dates import recognised, refuse_short_years
 from shoal.tables.notation import Notation
 from shoal.tables.texts import MARKERS, infer, to_moments, to_numbers, writer
 
@@ -317,3 +317,10 @@ def test_days_that_no_calendar_has(parts):
     year, month, day = (np.array([one, other]) for one, other in zip(parts, (2020, 5, 5), strict=True))
     assert calendar_days(year, month, day) is None
     assert calendar_days(year[1:], month[1:], day[1:]).tolist() == [18387.0]
+
+
+def test_years_of_two_digits_may_be_00():
+    columns = tuple(np.array(part) for part in ([31, 30], [12, 11], [0, 0]))
+    with pytest.raises(DataError, match="years of four digits"):
+        refuse_short_years(columns, "-", "born")
+    refuse_short_years(tuple(np.array([part]) for part in (12, 34, 56)), "-", "code")
