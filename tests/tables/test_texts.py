@@ -324,3 +324,17 @@ def test_years_of_two_digits_may_be_00():
     with pytest.raises(DataError, match="years of four digits"):
         refuse_short_years(columns, "-", "born")
     refuse_short_years(tuple(np.array([part]) for part in (12, 34, 56)), "-", "code")
+
+
+@pytest.mark.parametrize(
+    ("values", "pattern"),
+    [
+        (("2020-01-05", "2020-01-08"), "%Y-%m-%d %H:%M"),
+        (("2020-01-05 00:00:00", "2020-01-08 00:00:00"), "%Y-%m-%d %H:%M:%S"),
+        (("2020-01-05T00:00", "2020-01-08T00:00"), "%Y-%m-%dT%H:%M"),
+    ],
+)
+def test_dates_that_are_declared_moments_are_written_with_their_time(values, pattern):
+    numbers, writing = to_moments(column(*values), Notation(pa.string(), True), "x")
+    assert writing.pattern == pattern
+    assert (numbers[1] - numbers[0]).tolist() == 3 * 86_400_000_000
