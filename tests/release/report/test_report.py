@@ -322,5 +322,6 @@ def test_dots_and_rules_of_groups_have_the_same_scale():
 
 
 def test_bars_of_shares_and_of_other_figures_have_lengths_of_their_own():
-    figures = [Figure("a", "a", 0.25, True), Figure("b", "b", 4.0, False), Figure("c", "c", 2.0, False)]
-    assert [bar.length for bar in _bars(tuple(figures))] == [0.25, 1.0, 0.5]
+    none, share, most, half = (float("nan"), False), (0.75, True), (0.5, False), (0.25, False)
+    figures = [Figure("x", "x", *value) for value in (none, share, most, half)]
+    assert [bar.length for bar in _bars(tuple(figures))] == [0.0, 0.75, 1.0, 0.5]
