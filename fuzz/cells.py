@@ -47,7 +47,7 @@ def wrong(case: Case, kinds: dict[str, str], rows: list[int], table: dict[str, l
     wanted = {
         row
         for members in together.values()
-        if len({models.read_as(units[row]) for row in members}) >= case.plan["k"]
+        if len({models.read_as(units[row]) for row in members}) >= (case.plan.get("k") or 5)
         for row in members
     }
     if case.plan.get("missing") == "drop":

@@ -117,7 +117,9 @@ def carried_out(
     try:
         release = run(Job(plan, source, target, certificate, None, report), Hooks(), **how)
     except shoal.ShoalError as error:
-        if case.way["against"] and not any(words in str(error) for words in OURS) and _in_memory(source, fields):
+        apart = case.way["against"] and not any(words in str(error) for words in OURS)
+        # Written as well: what a file cannot hold is refused then.
+        if apart and _in_memory(source, fields, target.with_name(f"memory{target.suffix}")):
             raise RefusedOnlyInPieces(str(error)) from None
         raise
     found = list(_verified(target, certificate, release))
@@ -135,12 +137,12 @@ class RefusedOnlyInPieces(Exception):
     """Memory releases what was refused in pieces."""
 
 
-def _in_memory(source: Path, fields: dict[str, Any]) -> Any:
+def _in_memory(source: Path, fields: dict[str, Any], target: Path | None = None) -> Any:
     """Return the release of memory, or None if it refuses."""
     import shoal
 
     try:
-        return shoal.anonymize_file(source, None, **{"random_state": 0, **fields, "engine": "memory"})
+        return shoal.anonymize_file(source, target, **{"random_state": 0, **fields, "engine": "memory"})
     except shoal.ShoalError:
         return None
 

@@ -198,3 +198,8 @@ def test_stack():
     assert stack([np.zeros((4, 0))] * 2).tolist() == [[0.0]] * 4
     with pytest.raises(DataError, match="At least one attribute"):
         stack([])
+
+
+def test_directions_have_the_length_1_in_the_mean():
+    squares = (embedding._directions(2000, 40) ** 2).sum(axis=1)
+    assert squares.mean() == pytest.approx(1, rel=0.01)

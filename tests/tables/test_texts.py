@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from shoal.errors import DataError
 from shoal.tables import columns, texts
 from shoal.tables.calendar import calendar_days, to_days
-from shoal.tables.dates import recognised
+from shoal.tables.dates import recognised, refuse_short_years
 from shoal.tables.notation import Notation
 from shoal.tables.texts import MARKERS, infer, to_moments, to_numbers, writer
 
@@ -317,3 +317,24 @@ def test_days_that_no_calendar_has(parts):
     year, month, day = (np.array([one, other]) for one, other in zip(parts, (2020, 5, 5), strict=True))
     assert calendar_days(year, month, day) is None
     assert calendar_days(year[1:], month[1:], day[1:]).tolist() == [18387.0]
+
+
+def test_years_of_two_digits_may_be_00():
+    columns = tuple(np.array(part) for part in ([31, 30], [12, 11], [0, 0]))
+    with pytest.raises(DataError, match="years of four digits"):
+        refuse_short_years(columns, "-", "born")
+    refuse_short_years(tuple(np.array([part]) for part in (12, 34, 56)), "-", "code")
+
+
+@pytest.mark.parametrize(
+    ("values", "pattern"),
+    [
+        (("2020-01-05", "2020-01-08"), "%Y-%m-%d %H:%M"),
+        (("2020-01-05 00:00:00", "2020-01-08 00:00:00"), "%Y-%m-%d %H:%M:%S"),
+        (("2020-01-05T00:00", "2020-01-08T00:00"), "%Y-%m-%dT%H:%M"),
+    ],
+)
+def test_dates_that_are_declared_moments_are_written_with_their_time(values, pattern):
+    numbers, writing = to_moments(column(*values), Notation(pa.string(), True), "x")
+    assert writing.pattern == pattern
+    assert (numbers[1] - numbers[0]).tolist() == 3 * 86_400_000_000

@@ -10,6 +10,7 @@ import pytest
 
 import shoal
 from shoal.errors import DataError, DisclosureError, OptionError
+from shoal.release.assessments.asking import RISKS
 from shoal.release.assessments.catalogue import NAMES
 
 KNOWN = ["age", "city", "income"]
@@ -400,3 +401,12 @@ def test_awkward_tables_are_assessed_without_complaint(people, release, case):
     if case in ("constant", "missing", "flat release"):
         assert found["linkage"]["correct"] == pytest.approx(1 / N)
         assert dict(found.left_out)["model"] == "fewer than 5 groups"
+
+
+def test_a_question_that_may_not_fail_is_not_left_out(people, monkeypatch):
+    def failing(case):
+        raise DataError("Rows must be these. Got others.")
+
+    monkeypatch.setitem(RISKS, "keys", failing)
+    with pytest.raises(DataError, match="Got others"):
+        shoal.assess(people, people, KNOWN)

@@ -5,8 +5,11 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from shoal.release.report.drawings import _ends, quantity, span, tick
+from shoal.release.assessments.questions import Figure
+from shoal.release.report.assessment import _bars
+from shoal.release.report.drawings import _ends, groups_on_axes, quantity, span, tick
 from shoal.release.report.evidence import Measured, gather_evidence
+from shoal.release.report.relations import Axes
 from shoal.release.report.render import Check, ColumnFacts, Facts, File, render
 from shoal.tables.values import Codes, Numbers
 
@@ -310,3 +313,15 @@ def test_spans_and_ticks():
 )
 def test_axes_go_through_zero_and_have_a_length(values, ends):
     assert _ends(values) == ends
+
+
+def test_dots_and_rules_of_groups_have_the_same_scale():
+    drawn = str(groups_on_axes(Axes(((0.0, 0.0, 5), (3.0, 2.0, 5), (-1.0, -2.0, 7)), 3, (0.6, 0.3)), 5))
+    (rule,) = re.findall(r'class="rule" d="M([\d.]+) 1V\d+M1 ([\d.]+)H', drawn)
+    assert f"M{rule[0]} {rule[1]}h0" in drawn  # the group whose mean is that of the table
+
+
+def test_bars_of_shares_and_of_other_figures_have_lengths_of_their_own():
+    none, share, most, half = (float("nan"), False), (0.75, True), (0.5, False), (0.25, False)
+    figures = [Figure("x", "x", *value) for value in (none, share, most, half)]
+    assert [bar.length for bar in _bars(tuple(figures))] == [0.0, 0.75, 1.0, 0.5]

@@ -72,3 +72,12 @@ def test_the_page_lists_every_figure():
     page = (ROOT / "docs" / "how-to" / "ask-for-a-risk.md").read_text(encoding="utf-8")
     for one in YARDSTICKS.values():
         assert f"| `{one.name}` | {one.words} | {one.better} |" in page
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [("linkage < 0.1", (0.09, 0.1)), ("linkage <= 0.1", (0.1, 0.11)), ("k > 3", (4, 3)), ("k >= 3", (3, 2))],
+)
+def test_comparisons_hold_on_their_side(text, values):
+    (want,) = wants_of(text)
+    assert [want.holds(value) for value in (*values, None, float("nan"))] == [True, False, False, False]
