@@ -1,20 +1,27 @@
 """All benchmarks, one after the other: ``python -m benchmarks [--quick] [--only golden,speed,..]``.
 
 Each writes its page under docs/reference, with the commit that it was measured on. The whole is meant to take about an
-hour on two quiet cores, so some are given less time here than they take by default; `SHORT` says which.
+hour on two quiet cores. So some are given less time here than they take by default (`SHORT` says which), and pages of
+one thread are measured two at a time, which they say.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 import time
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
-from benchmarks.pages import ROOT
+from benchmarks.pages import BESIDE, ROOT
 from shoal.release.warming import warm_up
 
-# Page -> module, in the order of running: the quickest feedback first, the longest last.
+LOGS = ROOT / ".cache" / "benchmarks"
+
+# Page -> module.
 MODULES = {
     "first-minute": "first_minute",
     "page-speed": "page",
@@ -32,6 +39,10 @@ MODULES = {
     "engine": "engine",
     "golden": "loss",
 }
+# Pages that time a machine by the clock, or two threads: each runs alone, before the others.
+ALONE = ("first-minute", "page-speed", "release", "engine", "records")
+# The longest of the others begin first, so that no core waits for one of them in the end.
+LONG = ("golden", "real-tables", "model-prices")
 # What is shorter than by default, so that all of it fits into an hour.
 SHORT = {
     # k = 5 alone in place of 3, 5 and 10 for tables of 100,000 rows.
@@ -57,17 +68,32 @@ def main() -> int:
         parser.error(f"--only takes some of {','.join(MODULES)}")
     # Compiling is not to count; the page of the first minute has caches of its own.
     warm_up()
-    failed = []
-    for page in (page for page in MODULES if page in pages):
-        options = ["--quick"] if given.quick else SHORT.get(page, [])
-        begin = time.monotonic()
-        done = subprocess.run([sys.executable, "-m", f"benchmarks.{MODULES[page]}", *options], cwd=ROOT, check=False)
-        print(f"{page}: {(time.monotonic() - begin) / 60:.1f} min", flush=True)
-        if done.returncode:
-            failed.append(page)
+    alone = [page for page in ALONE if page in pages]
+    others = [page for page in dict.fromkeys((*LONG, *MODULES)) if page in pages and page not in ALONE]
+    done = [measured(page, quick=given.quick) for page in alone]
+    with ThreadPoolExecutor(2) as two:
+        done += two.map(partial(measured, quick=given.quick, beside=len(others) > 1), others)
+    failed = [page for page, is_done in zip((*alone, *others), done, strict=True) if not is_done]
     if failed:
         print(f"failed, so that their pages are of an older commit: {', '.join(failed)}", file=sys.stderr)
     return 1 if failed else 0
+
+
+def measured(page: str, *, quick: bool, beside: bool = False) -> bool:
+    """Write a page and say how long it took; return whether that went well. What it prints goes into a file."""
+    LOGS.mkdir(parents=True, exist_ok=True)
+    log, begin = LOGS / f"{page}.log", time.monotonic()
+    command = [sys.executable, "-m", f"benchmarks.{MODULES[page]}", *(["--quick"] if quick else SHORT.get(page, []))]
+    environment = os.environ | ({BESIDE: "1"} if beside else {})
+    with log.open("w", encoding="utf-8") as file:
+        code = subprocess.run(
+            command, cwd=ROOT, check=False, env=environment, stdout=file, stderr=subprocess.STDOUT
+        ).returncode
+    print(f"{page}: {(time.monotonic() - begin) / 60:.1f} min, see {log.relative_to(ROOT)}", flush=True)
+    if code:
+        last = deque(log.open(encoding="utf-8"), maxlen=20)
+        print(f"{page} failed (exit code {code}):\n{''.join(last)}", file=sys.stderr, flush=True)
+    return not code
 
 
 if __name__ == "__main__":

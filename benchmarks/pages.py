@@ -25,6 +25,8 @@ One thread is used unless it says otherwise. Times are seconds of the processor 
 the least of a few runs where they are short; compare within a table, not across machines.
 """
 BEGIN = time.monotonic()
+# Set in the environment of a page that is measured while another one is.
+BESIDE = "SHOAL_BENCH_BESIDE"
 
 
 @dataclass
@@ -115,7 +117,8 @@ def write(
     head = f"# {title}\n\n<!-- Written by `python -m benchmarks.{module}`. Do not edit. -->\n"
     remark = "**A quick run: sizes are smaller than in a full one.**\n\n" if quick else ""
     minutes = (time.monotonic() - BEGIN) / 60
-    took = f" The run took {minutes:.0f} min." if minutes >= 1 else ""
+    beside = ", beside that of another page" if os.environ.get(BESIDE) else ""
+    took = f" The run took {max(minutes, 1):.0f} min{beside}." if minutes >= 1 or beside else ""
     page = "\n".join([head, *intro, f"{remark}{origin()}{took} {machine()}\n", *sections])
     (PAGES / f"{name}.md").write_text(page.rstrip() + "\n", encoding="utf-8")
     print(f"written: docs/reference/{name}.md", file=sys.stderr)

@@ -192,7 +192,7 @@ def loss(X: Array, cell: Cell, **more: Any) -> float:
     refinement = {option: options[option] for option in ("refine", "passes", "reading") if option in options}
     own = {option: value for option, value in options.items() if option not in refinement}
     compared = with_the_first_cut_of_print(X) if name in ("mondrian-v", "mona") else X
-    labels = shoal.partition(compared, cell.k, name, n_jobs=-1, **own)
+    labels = shoal.partition(compared, cell.k, name, n_jobs=1, **own)
     if refinement:
         labels = shoal.refine(X, labels, cell.k, refinement.pop("refine"), **refinement)
     return 100 * shoal.information_loss(X, labels)
