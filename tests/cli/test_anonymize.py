@@ -303,6 +303,21 @@ def test_types_are_said_in_lists_and_the_schema_says_why(people, run):
     assert "nominal*" not in said.stdout
 
 
+def test_alike_notes_are_one_and_telling_names_get_a_hint(people, run):
+    lines = ["region,sex,age,hhid,sampling_weight,weightless"]
+    lines += [f"{i % 3},{i % 2},{20 + i % 25}.5,{i % 20},{i % 7}.25,{i % 11}.75" for i in range(60)]
+    (people / "survey.csv").write_text("\n".join(lines) + "\n")
+    said = flat(run("anonymize", "survey.csv", "-k", 3, "--dry-run"))
+    assert "region (3), sex (2), hhid (20): different whole numbers: published as they occur (median)" in said
+    assert said.count("published as they occur") == 1
+    assert "If sampling_weight holds sampling weights, say --weight sampling_weight:" in said
+    assert "If hhid numbers households or persons, say --unit hhid:" in said
+    said = flat(run("anonymize", "survey.csv", "-k", 3, "--dry-run", "--weight", "sampling_weight", "--unit", "hhid"))
+    assert "holds sampling weights" not in said
+    assert "numbers households" not in said
+    assert "region (3), sex (2): different whole numbers" in said
+
+
 def test_all_problems_are_listed_at_once(people, run):
     lines = ["who,paid,seen,score"]
     lines += [f'P{i}x,"{1 + i},{100 + i}",{1 + i % 28:02d}/11/86,{("1", "n/a", "-", "2")[i % 4]}' for i in range(30)]

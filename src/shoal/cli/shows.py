@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from math import isfinite
@@ -31,6 +32,19 @@ MANY = 12
 # In a table with fewer rows, few groups surprise nobody.
 SMALL = 30
 OPEN = "unchanged, if k holds"
+# A note on a type: the number that it begins with, if any, and the rest.
+COUNTED = re.compile(r"(\d* ?)(.*)", re.DOTALL)
+# Roles that a name may tell, and the hint on their option.
+TELLING = {
+    "weight": (
+        re.compile(r"(^|[^a-z])(weights?|wgt|pweight)([^a-z]|$)", re.IGNORECASE),
+        "If {0} holds sampling weights, say --weight {1}: means and losses are weighted then.",
+    ),
+    "unit": (
+        re.compile(r"(^|[^a-z])(hid|hh_?id|household_?(id|no|number)|person_?(id|no|number))([^a-z]|$)", re.IGNORECASE),
+        "If {0} numbers households or persons, say --unit {1}: k counts them then, and the column is dropped.",
+    ),
+}
 COMPILING = "Compiling for first use; this takes some seconds and happens only once."
 
 
@@ -111,9 +125,8 @@ def schema_notes(columns: Sequence[Column], attributes: Sequence[Attribute], pla
     inferred = plan.rest is None and any(column.inferred and column.name not in open_ones for column in columns)
     if inferred or any(attribute.inferred for attribute in attributes):
         yield "* inferred; override it with --type or with the options for roles."
-    for attribute in attributes:
-        if attribute.note:
-            yield f"{attribute.name}: {attribute.note}."
+    yield from _notes_on_types(attributes)
+    yield from _notes_on_names(columns)
     if open_ones:
         yield (
             f"Columns without a role are published only if k = {plan.k} holds with them too; --rest qi, other or drop "
@@ -126,6 +139,31 @@ def schema_notes(columns: Sequence[Column], attributes: Sequence[Attribute], pla
             treated = f"all {count} columns without another role are treated as quasi-identifiers"
         if count:
             yield f"No --qi given: {treated}."
+
+
+def _notes_on_types(attributes: Sequence[Attribute]) -> Iterator[str]:
+    """Yield why types are as they are; attributes with the same reason, but for a number, share a note."""
+    alike: dict[str, list[tuple[str, str]]] = {}
+    for attribute in attributes:
+        if attribute.note:
+            number, reason = COUNTED.fullmatch(attribute.note).groups()  # type: ignore[union-attr]
+            alike.setdefault(reason, []).append((attribute.name, number))
+    for reason, of in alike.items():
+        if len(of) == 1:
+            (name, number), *_ = of
+            yield f"{name}: {number}{reason}."
+        else:
+            names = ", ".join(f"{name} ({number.strip()})" if number else name for name, number in of)
+            yield f"{names}: {reason}."
+
+
+def _notes_on_names(columns: Sequence[Column]) -> Iterator[str]:
+    """Yield which options may be meant for columns whose role nobody has said, by their names."""
+    taken = {column.role for column in columns}
+    for role, (pattern, words) in TELLING.items():
+        names = [column.name for column in columns if column.inferred and pattern.search(column.name)]
+        if names and role not in taken:
+            yield words.format(" or ".join(names), names[0])
 
 
 def summary(release: Release | LargeRelease, files: Sequence[str], seconds: float) -> Table:
