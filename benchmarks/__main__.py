@@ -45,7 +45,7 @@ ALONE = ("first-minute", "page-speed", "release", "engine", "records")
 LONG = ("golden", "real-tables", "model-prices")
 # What is shorter than by default, so that all of it fits into an hour.
 SHORT = {
-    # k = 5 alone in place of 3, 5 and 10 for tables of 100,000 rows.
+    # k = 5 alone in place of 3, 5 and 10 for tables of 100,000 rows and more.
     "real-tables": ["--few"],
     # Searches of 6 s in place of 10.
     "model-prices": ["--seconds", "6"],
