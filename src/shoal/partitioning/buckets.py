@@ -18,7 +18,7 @@ import numpy as np
 from shoal.arrays import Array
 from shoal.kernels import rules as _rules
 from shoal.kernels.rules import Rules
-from shoal.partitioning.cutting import Pieces, axes_of, from_means, median_cuts, spread_of
+from shoal.partitioning.cutting import Pieces, axes_of, from_means, leading_axes, median_cuts, spread_of
 from shoal.partitioning.rule_growth import closeness, in_order, least_size, measured, subsets
 from shoal.progress import Progress, silent
 
@@ -28,6 +28,8 @@ REGION, MOVED = 200, 0.55
 # Where ranks are moved, groups have so many times as many records as would do: the more there are, the less is chance,
 # and they are cut later. These worked best on Adult.
 WIDER = 2
+# Parts are cut together up to so many records; of a larger one, about so many tell the axes.
+TOGETHER, TOLD = 1 << 14, 1 << 13
 
 
 def bucket_cuts(X: Array, k: int, rules: Rules, *, report: Progress = silent, until: float = np.inf) -> Array:
@@ -37,16 +39,15 @@ def bucket_cuts(X: Array, k: int, rules: Rules, *, report: Progress = silent, un
     """
     n, g = len(X), closeness(rules)[0]
     size = least_size(k, rules)
-    order = in_order(rules, g)[0]
+    order = _shuffled(in_order(rules, g)[0], _rules.values_in(rules, g))
     if rules.kinds[g] == _rules.LINE and n >= 2 * REGION:
         size = min(n, WIDER * size)
         order = np.argsort(_moved_ranks(X, rules, g), kind="stable")
-    bucket = np.empty(n, np.int64)
-    bucket[order] = np.repeat(np.arange(size), np.diff(subsets(n, size)))
+    bucket, weights = _joined(order, _rules.values_in(rules, g), subsets(n, size))
     parts, shares = Pieces(np.arange(n), np.zeros(n, np.int64)), np.array([n // size])
     while shares.max() > 1 and (until == np.inf or time.perf_counter() < until):
         report(float(np.log(len(shares)) / np.log(n // size)))
-        upper = _upper(X, parts, bucket, shares)
+        upper = _upper(X, parts, bucket, weights, shares)
         # A part that is not cut has nothing on its upper side.
         halves = 2 * parts.own + upper
         kept, own = np.unique(halves, return_inverse=True)
@@ -78,19 +79,56 @@ def _moved_ranks(X: Array, rules: Rules, g: int) -> Array:
     return moved
 
 
-def _upper(X: Array, parts: Pieces, bucket: Array, shares: Array) -> Array:
+def _shuffled(order: Array, values: Array) -> Array:
+    """Return records in the same order of their values; those of one value, which may lie in order, are drawn anew."""
+    runs = np.cumsum(np.diff(values[order], prepend=values[order[0]]) != 0)
+    shuffled: Array = order[np.lexsort((np.random.default_rng(0).random(len(order)), runs))]
+    return shuffled
+
+
+def _joined(order: Array, values: Array, bounds: Array) -> tuple[Array, Array]:
+    """Return the bucket of each record, int64[n], and of how many buckets each is made, int64[b].
+
+    Buckets that follow each other and hold one value are one: which of its records a part takes is left to the cuts.
+    """
+    size = len(bounds) - 1
+    ranked = values[order]
+    least, most = np.minimum.reduceat(ranked, bounds[:-1]), np.maximum.reduceat(ranked, bounds[:-1])
+    first = np.ones(size, bool)
+    first[1:] = (least[1:] != most[1:]) | (least[:-1] != most[:-1]) | (least[1:] != least[:-1])
+    joined = np.cumsum(first) - 1
+    bucket = np.empty(len(order), np.int64)
+    bucket[order] = np.repeat(joined, np.diff(bounds))
+    return bucket, np.bincount(joined)
+
+
+def _upper(X: Array, parts: Pieces, bucket: Array, weights: Array, shares: Array) -> Array:
     """Return bool[r]: which records are on the upper side of the cut of their part that saves most.
 
-    Of each bucket, the lower side takes half of the `shares` int64[p] that a part has in it.
+    Of each bucket, the lower side takes half of the `shares` int64[p] that a part has in it, times the weight int64[b]
+    of the bucket. Some parts are cut at a
+    time, so that their records lie together in memory.
     """
+    upper, ends, first = np.zeros(len(parts.own), bool), np.cumsum(parts.sizes), 0
+    while first < len(ends):
+        start = ends[first] - parts.sizes[first]
+        last = max(first + 1, int(np.searchsorted(ends, start + TOGETHER, side="right")))
+        some = slice(start, ends[last - 1])
+        rows, own = parts.rows[some], parts.own[some] - first
+        if shares[first:last].max() > 1:
+            cut = _upper_of_some if len(rows) <= TOGETHER else _upper_of_one
+            upper[some] = cut(X, Pieces(rows, own), (bucket[rows], weights), shares[first:last])
+        first = last
+    return upper
+
+
+def _upper_of_some(X: Array, parts: Pieces, buckets: tuple[Array, Array], shares: Array) -> Array:
+    """Return the upper sides of several parts; `buckets` are those of their records, int64[r], and all weights."""
+    X, parts = X[parts.rows], Pieces(np.arange(len(parts.rows)), parts.own)
     sizes, starts, own = parts.sizes, parts.starts, parts.own
     most, best = np.zeros(len(sizes)), np.zeros(len(own), bool)
     for along in axes_of(X, parts, spread_of(X, parts)):
-        order = np.lexsort((along, bucket[parts.rows], own))
-        runs = np.flatnonzero((np.diff(bucket[parts.rows][order], prepend=-1) != 0) | (np.diff(own, prepend=-1) != 0))
-        place = np.arange(len(order)) - np.repeat(runs, np.diff(np.append(runs, len(order))))
-        upper = np.zeros(len(own), bool)
-        upper[order] = (place >= (shares // 2)[own]) & (shares > 1)[own]
+        upper = _halved(along, own, buckets, shares)
         square = np.zeros(len(sizes))
         for _, some in from_means(X, parts):
             square += (np.add.reduceat(np.where(upper[:, None], some, 0.0), starts, axis=0) ** 2).sum(axis=1)
@@ -100,3 +138,34 @@ def _upper(X: Array, parts: Pieces, bucket: Array, shares: Array) -> Array:
         most = np.where(better, saved, most)
         best = np.where(better[own], upper, best)
     return best
+
+
+def _upper_of_one(X: Array, parts: Pieces, buckets: tuple[Array, Array], shares: Array) -> Array:
+    """Return the upper side of a large part: some of its records tell the axes, and along which the cut saves most."""
+    rows = parts.rows
+    told = slice(None, None, 1 + len(rows) // TOLD)
+    sample = X[rows[told]]
+    centred = sample - sample.mean(axis=0)
+    most, best = -1.0, np.zeros(len(rows), bool)
+    for axis in leading_axes(centred):
+        along = np.empty(len(rows))
+        for some in np.array_split(np.arange(len(rows)), 1 + len(rows) // TOGETHER):
+            along[some] = np.einsum("ij,j->i", X[rows[some]], axis)
+        upper = _halved(along, parts.own, buckets, shares)
+        side = upper[told]
+        above = int(side.sum())
+        saved = float((centred[side].sum(axis=0) ** 2).sum()) / max(1, above * (len(side) - above))
+        if saved > most:
+            most, best = saved, upper
+    return best
+
+
+def _halved(along: Array, own: Array, buckets: tuple[Array, Array], shares: Array) -> Array:
+    """Return bool[r]: of each bucket of a part that is to be cut, which records are in the upper half along an axis."""
+    bucket, weights = buckets
+    order = np.lexsort((along, bucket, own))
+    runs = np.flatnonzero((np.diff(bucket[order], prepend=-1) != 0) | (np.diff(own, prepend=-1) != 0))
+    place = np.arange(len(order)) - np.repeat(runs, np.diff(np.append(runs, len(order))))
+    upper = np.zeros(len(own), bool)
+    upper[order] = (place >= (shares // 2)[own] * weights[bucket[order]]) & (shares > 1)[own]
+    return upper

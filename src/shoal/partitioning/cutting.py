@@ -284,15 +284,36 @@ def axes_of(X: Array, parts: Pieces, spread: Array) -> Iterator[Array]:
     if X.shape[1] == 1:
         return
     axes = np.empty(spread.shape)
+    held = list(from_means(X, parts)) if len(parts.rows) * X.shape[1] <= COPIED else None
     for _ in range(STEPS):
-        for some, centred in from_means(X, parts):
+        for some, centred in from_means(X, parts) if held is None else held:
             axes[:, some] = np.add.reduceat(centred * along[:, None], starts, axis=0)
         lengths = np.sqrt((axes**2).sum(axis=1, keepdims=True))
         axes /= np.where(lengths > 0, lengths, 1.0)
         along = np.zeros(len(parts.rows))
-        for some, centred in from_means(X, parts):
+        for some, centred in from_means(X, parts) if held is None else held:
             along += np.einsum("ij,ij->i", centred, axes[parts.own, some])
     yield along
+
+
+def leading_axes(centred: Array) -> Iterator[Array]:
+    """Yield float64[d]: the direction of the coordinate of largest variance of some records, then the principal one.
+
+    Parameters
+    ----------
+    centred : float64[r, d]
+        Less their mean.
+    """
+    axis = np.zeros(centred.shape[1])
+    axis[np.einsum("ij,ij->j", centred, centred).argmax()] = 1.0
+    yield axis
+    if len(axis) == 1:
+        return
+    for _ in range(STEPS):
+        axis = np.einsum("ij,i->j", centred, np.einsum("ij,j->i", centred, axis))
+        length = np.sqrt(axis @ axis)
+        axis = axis / (length if length > 0 else 1.0)
+    yield axis
 
 
 def _gains(X: Array, parts: Pieces, along: Array, k: int) -> tuple[Array, Array]:

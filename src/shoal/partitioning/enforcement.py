@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from copy import deepcopy
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ from shoal.partitioning import rule_growth as _growth
 from shoal.partitioning.buckets import bucket_cuts
 from shoal.partitioning.choice import quick_start
 from shoal.partitioning.cutting import best_halves, median_cuts
-from shoal.partitioning.pool import numbered, squared_error
+from shoal.partitioning.pool import by_place, numbered, squared_error
 from shoal.partitioning.registry import find
 from shoal.partitioning.repair import repair
 from shoal.partitioning.requirements import Requirements
@@ -152,11 +153,24 @@ def enforce(
         names = [name for name, one in WAYS.items() if one.tried and one.fits(required.rules)]
         names = [name for name in names if WAYS[name].many or len(X) <= ALL_WAYS]
     until = np.inf if time_limit is None else time.perf_counter() + time_limit
-    work = _Work(X, k, required, labels, rng, n_jobs, until, search and required.rules is not None)
+    search, order = search and required.rules is not None, None
+    if search and len(X) > FEW_RECORDS and required.among is not None and required.local:
+        order = by_place(X)
+        X, required = X[order], required.among(order)
+        labels = labels if labels is None else partial(_in_order, labels, order)
+    work = _Work(X, k, required, labels, rng, n_jobs, until, search)
     candidates = work.starts(work.hopeful_ways(names), part(report, 0.0, 0.5))
     best = work.searched(candidates, KICKS if kicks is None else kicks, part(report, 0.5, 1.0))
     report(1.0)
+    if order is not None:
+        best = best[np.argsort(order)]
     return numbered(best)
+
+
+def _in_order(labels: Array | Callable[[], Array], order: Array) -> Array:
+    """Return a partition, made only now, of records that were put into another order; numbered without gaps."""
+    known = labels() if callable(labels) else labels
+    return known[order]
 
 
 class _Start(NamedTuple):

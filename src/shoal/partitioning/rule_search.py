@@ -22,7 +22,7 @@ KICKS, MOST_KICKS, AT_ONCE = 100, 200_000, 2000
 # Seconds of one core for all kicks if no limit is given, additional ones per record, and those that a kick is taken to
 # need for each (d + 60) s^1.5, where s is the mean size of the group of a record: estimates, so that results do not
 # depend on the clock.
-KICKING, KICKING_PER_RECORD, KICK_SECONDS = 10.0, 1e-4, 2e-8
+KICKING, KICKING_PER_RECORD, KICK_SECONDS = 10.0, 3e-5, 2e-8
 # Models that look at every single value refuse most swaps, each after a look at the whole group: so many times as slow.
 REFUSING, SLOWER = (_rules.DELTA, _rules.BETA, _rules.ENHANCED), 12.0
 # Looks at groups after a kick, at most: as good as all end much earlier. Where demands make groups larger than 2k, a
@@ -271,7 +271,9 @@ class Neighbours:
         if m == 0:
             return np.full((n if rows is None else len(rows), 1), -1, np.int32)
         if m > self.targets.shape[1]:
-            self.targets = nearest_others(self.X[self.points], m, self.n_jobs)[0].astype(np.int32)
+            every = np.array_equal(self.points, np.arange(n))
+            points = self.X if every else self.X[self.points]
+            self.targets = nearest_others(points, m, self.n_jobs)[0].astype(np.int32)
         order, starts = np.argsort(self.kind, kind="stable"), np.cumsum(self.counts) - self.counts
         near = np.empty((n, m), np.int32)
         for some in np.array_split(np.arange(n), 1 + n // AT_A_TIME):
