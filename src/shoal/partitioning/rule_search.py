@@ -13,7 +13,7 @@ from shoal.kernels import rule_search as _kernel
 from shoal.kernels import rules as _rules
 from shoal.kernels import search_state as _state
 from shoal.partitioning.chains import new_state
-from shoal.partitioning.pool import SMALL_TABLE, kinds, nearest_others, numbered, squared_error
+from shoal.partitioning.pool import SMALL_TABLE, Pool, kinds, nearest_others, numbered, squared_error
 from shoal.partitioning.thin import thin_of, thin_rows
 from shoal.progress import Progress, asked_to_end, silent
 
@@ -261,6 +261,16 @@ class Neighbours:
         self.targets = np.empty((len(self.points), 0), np.int32)
         self.thin = thin_of(X)
 
+    def _nearest(self, m: int) -> Array:
+        """Return int32[p, m]: the points nearest to each; found for some at a time, without a copy of a large table."""
+        if len(self.X) <= SMALL_TABLE:
+            return nearest_others(self.X[self.points], m, self.n_jobs)[0].astype(np.int32)
+        pool, nearest = Pool(self.X, self.points), np.empty((len(self.points), m), np.int32)
+        for some in np.array_split(np.arange(len(nearest)), 1 + len(nearest) // AT_A_TIME):
+            rows = self.points[some]
+            nearest[some] = self.kind[pool.nearest_each(self.X[rows], m, rows, self.n_jobs)[0]]
+        return nearest
+
     def draw(self, size: int, rng: np.random.Generator, rows: Array | None = None) -> Array:
         """Return int32[n, m]: a record at each of the nearest other points, for groups of `size` records.
 
@@ -271,9 +281,7 @@ class Neighbours:
         if m == 0:
             return np.full((n if rows is None else len(rows), 1), -1, np.int32)
         if m > self.targets.shape[1]:
-            every = np.array_equal(self.points, np.arange(n))
-            points = self.X if every else self.X[self.points]
-            self.targets = nearest_others(points, m, self.n_jobs)[0].astype(np.int32)
+            self.targets = self._nearest(m)
         order, starts = np.argsort(self.kind, kind="stable"), np.cumsum(self.counts) - self.counts
         near = np.empty((n, m), np.int32)
         for some in np.array_split(np.arange(n), 1 + n // AT_A_TIME):
