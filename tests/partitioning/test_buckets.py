@@ -1,5 +1,7 @@
 """Buckets of similar sensitive values, cut alike: every part takes its share of each, whenever the cuts end."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -38,14 +40,44 @@ def test_every_group_takes_its_share_of_every_bucket(n):
     labels = bucket_cuts(X, 3, rules)
     check_partition(numbered(labels), n, 3)
     assert labels.max() + 1 == n // size
-    bucket = np.empty(n, np.int64)
-    bucket[in_order(rules, 0)[0]] = np.repeat(np.arange(size), np.diff(subsets(n, size)))
-    counts = np.unique(labels * size + bucket, return_counts=True)[1]
-    assert len(counts) == size * (n // size)
-    assert counts.min() == 1
-    assert counts.max() <= 2
+    # As many records of each value as one record of each bucket would be, whichever of equal ones they are.
+    bounds, codes = subsets(n, size), demands[0].sensitive.codes
+    ranked = codes[in_order(rules, 0)[0]]
+    whole = [ranked[start:stop] for start, stop in pairwise(bounds)]
+    for value in range(6):
+        pure = sum((some == value).all() for some in whole)
+        has = np.bincount(labels, codes == value)
+        assert has.min() >= pure
+        assert has.sum() == (codes == value).sum()
     if n % size == 0:
         assert not offending(labels, demands).any()
+
+
+@pytest.mark.parametrize("together", [1 << 14, 30])
+def test_parts_cut_some_at_a_time_take_their_shares_too(together, monkeypatch):
+    """Large parts are cut along axes that a sample tells, small ones together; records in any order do as well."""
+    X, demands = cities(480, 0.25, np.random.default_rng(5))
+    monkeypatch.setattr(buckets, "TOGETHER", together)
+    monkeypatch.setattr(buckets, "TOLD", 20)
+    rules = rules_of(demands)
+    labels = bucket_cuts(X, 3, rules)
+    assert labels.max() + 1 == 480 // least_size(3, rules)
+    assert not offending(labels, demands).any()
+    assert error(X, labels) < 0.8 * error(X, np.random.default_rng(0).permutation(labels))
+    np.testing.assert_array_equal(labels, bucket_cuts(X, 3, rules))
+
+
+def test_equal_values_in_order_of_place_do_not_spread_the_groups():
+    """Records sorted by place: the ranks of equal values would tear the groups apart if they went by the row."""
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(600, 2))
+    X = X[np.argsort(X[:, 0])]
+    codes = rng.integers(0, 3, 600)
+    errors = []
+    for order in (np.arange(600), rng.permutation(600)):
+        rules = rules_of([Demand(model("t-closeness t=0.3"), Sensitive("illness", codes[order], 3))])
+        errors.append(error(X[order], bucket_cuts(X[order], 3, rules)))
+    assert errors[0] < 1.2 * errors[1]
 
 
 def test_cuts_that_the_clock_ends_leave_parts_as_close(monkeypatch):

@@ -37,6 +37,8 @@ from shoal.kernels.sums import add_all, equal_rows
 
 # Up to so many columns, points are rotated to principal axes.
 MOST_ROTATED = 256
+# Columns copied at a time.
+COPIED = 8
 
 
 @lent
@@ -301,12 +303,13 @@ def prepare(points: Points, like: Array) -> None:
 
 def principal_axes(X: Array) -> tuple[Array, float]:
     """Return the frame of the screening coordinates for points like X, and their scale."""
-    columns = np.ascontiguousarray(X.T)
-    lowest, highest = columns.min(axis=1), columns.max(axis=1)
     d = X.shape[1]
-    widest = float((highest - lowest).max())
+    widest, centre = 0.0, np.empty(d)
+    for first in range(0, d, COPIED):  # a copy of all would be as large as the table
+        columns = np.ascontiguousarray(X[:, first : first + COPIED].T)
+        widest = max(widest, float((columns.max(axis=1) - columns.min(axis=1)).max()))
+        centre[first : first + COPIED] = columns.mean(axis=1)
     scale = 2.0 ** -(math.frexp(widest)[1] if widest > 0 else 0)
-    centre = columns.mean(axis=1)
     if not 1 < d <= MOST_ROTATED or len(X) <= LEAF:
         return centre[None, :], scale
     some = (X[:: max(1, len(X) // 5000)] - centre) * scale

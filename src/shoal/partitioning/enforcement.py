@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from copy import deepcopy
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -22,11 +21,11 @@ from shoal.partitioning import rule_growth as _growth
 from shoal.partitioning.buckets import bucket_cuts
 from shoal.partitioning.choice import quick_start
 from shoal.partitioning.cutting import best_halves, median_cuts
-from shoal.partitioning.pool import by_place, numbered, squared_error
+from shoal.partitioning.pool import numbered, squared_error
 from shoal.partitioning.registry import find
 from shoal.partitioning.repair import repair
 from shoal.partitioning.requirements import Requirements
-from shoal.partitioning.rule_search import KICKS, Neighbours
+from shoal.partitioning.rule_search import KICKS, Neighbours, in_place
 from shoal.partitioning.rule_search import search as _search
 from shoal.progress import Progress, part, silent
 
@@ -40,6 +39,8 @@ STARTS, FIRST, COMPARED = 0.3, 0.5, 0.5
 # Of larger tables than FEW_RECORDS, so many records tell which way is best, in at most this share of a time limit, most
 # of which is for the starts: no search follows.
 SAMPLE, SAMPLED, SAMPLED_STARTS = 3000, 0.1, 0.8
+# The share of the repair's error there that another way must be below, to go before it.
+SURE = 0.95
 # The share in which a start may still be cut, if there was no time to make it as it should be.
 CUTTING = 0.8
 # How many of the starts are searched, and the repair in any case, on tables of at most so many records; of larger ones,
@@ -153,24 +154,12 @@ def enforce(
         names = [name for name, one in WAYS.items() if one.tried and one.fits(required.rules)]
         names = [name for name in names if WAYS[name].many or len(X) <= ALL_WAYS]
     until = np.inf if time_limit is None else time.perf_counter() + time_limit
-    search, order = search and required.rules is not None, None
-    if search and len(X) > FEW_RECORDS and required.among is not None and required.local:
-        order = by_place(X)
-        X, required = X[order], required.among(order)
-        labels = labels if labels is None else partial(_in_order, labels, order)
+    search = search and required.rules is not None
     work = _Work(X, k, required, labels, rng, n_jobs, until, search)
     candidates = work.starts(work.hopeful_ways(names), part(report, 0.0, 0.5))
     best = work.searched(candidates, KICKS if kicks is None else kicks, part(report, 0.5, 1.0))
     report(1.0)
-    if order is not None:
-        best = best[np.argsort(order)]
     return numbered(best)
-
-
-def _in_order(labels: Array | Callable[[], Array], order: Array) -> Array:
-    """Return a partition, made only now, of records that were put into another order; numbered without gaps."""
-    known = labels() if callable(labels) else labels
-    return known[order]
 
 
 class _Start(NamedTuple):
@@ -199,7 +188,7 @@ class _Work:
         self.X, self.k, self.required, self.labels, self.rng, self.n_jobs = X, k, required, labels, rng, n_jobs
         self.until, self.rules = until, required.rules if search else None
         self.near: Neighbours | None = None
-        self.sampled = False
+        self.first, self.sampled, self.hurried = self._after(FIRST), False, False
 
     def hopeful_ways(self, names: list[str]) -> list[str]:
         """Return ways in the order in which they are tried: the repair first, whatever else there is time for.
@@ -217,11 +206,17 @@ class _Work:
         # The quickest first: the repair is made in any case, and there is always something to compare it with.
         quickest = sorted(names, key=lambda name: (name != "mondrian", IN_TURN.index(name)))
         try:
-            best = sample.starts(quickest, silent, SAMPLED_STARTS)[0].name
+            made = sample.starts(quickest, silent, SAMPLED_STARTS)
         except DataError:  # What all records satisfy, a sample need not.
             return names
+        best = made[0].name
         if self.until == np.inf:
             return [best or names[0]]
+        # What the clock has ended tells nothing; and the repair stays unless another way is clearly better, as it can
+        # use the time that the other would take.
+        least = min((SURE * one.expected for one in made if one.name == "repair"), default=-np.inf)
+        if sample.hurried or not made[0].expected <= least:
+            return names
         self.sampled = best != ""
         return sorted(names, key=lambda name: (name != best, IN_TURN.index(name)))
 
@@ -232,12 +227,13 @@ class _Work:
         their share of the time is used up.
         """
         begun, made = time.perf_counter(), []
-        end, first = self._after(share), self._after(FIRST)
+        # The repair has as long as if nothing had been tried before it, and is what it would be alone.
+        end, first = self._after(share), self.first if names[0] == "repair" else self._after(FIRST)
         for turn, name in enumerate(names):
             now = time.perf_counter()
             # One more way takes about as long as those before. If there was no time to merge as it should be done, cuts
             # may lead further.
-            late = turn == 1 and now >= first
+            late = turn == 1 and now >= first and self.hurried
             floor = turn == 1 and name == "repair"
             if turn and not (late or floor) and begun + (now - begun) * (turn + 1) / turn >= end:
                 break
@@ -245,14 +241,16 @@ class _Work:
             alone = self._after(CUTTING)
             times = (first, first) if floor else (self._after(STARTS) if late else first if turn == 0 else end, alone)
             known = self._given() if name in ("repair", "merge") else None
-            labels = _start(name, self.X, self.k, self.required, known, report_part, *times)
+            labels = _start(name, self.X, self.k, self.required, known, report_part, *times, self._hurry)
             made.append(_Start(name, labels, labels, squared_error(self.X, labels)))
         if len(made) > 1:
             made = self._hopeful(made)
             for turn, one in enumerate(made):
                 until = self._after(COMPARED / (len(made) - turn))
                 made[turn] = self._lowered(one, until)
-                if self.sampled and turn == 0 and until < np.inf and time.perf_counter() >= until:
+                ended = until == np.inf or time.perf_counter() < until
+                self.hurried |= not ended
+                if self.sampled and turn == 0 and not ended:
                     # A descent that has not ended says less than a sample, of which all have.
                     made[0] = made[0]._replace(expected=-np.inf)
                     break
@@ -260,6 +258,10 @@ class _Work:
             halves = best_halves(self.X, self.k, self.required.falls_short)
             made += [] if halves is None else [self._lowered(_Start("", halves, halves), self.until)]
         return sorted(made, key=lambda one: one.expected)
+
+    def _hurry(self) -> None:
+        """Note that the clock ended something, so that it is worse than it would be."""
+        self.hurried = True
 
     def _given(self) -> Array | None:
         """Return the partition that is to be repaired, if there is one."""
@@ -315,11 +317,19 @@ class _Work:
         """Return what a search leads to. All of them draw the same random numbers, whatever was searched before."""
         if self.rules is None:
             return start
+        X, rules = self.X, self.rules
         if self.near is None:
-            self.near = Neighbours(self.X, self.n_jobs)
+            size = max(self.k, len(X) // (int(start.max()) + 1))
+            self.near = in_place(X, size, self.n_jobs) if len(X) > FEW_RECORDS else Neighbours(X, self.n_jobs)
         limit = None if until == np.inf else max(0.0, until - time.perf_counter())
-        options = {"kicks": kicks, "time_limit": limit, "report": report, "near": self.near}
-        return _search(self.X, self.k, start, self.rules, rng=deepcopy(self.rng), **options)  # type: ignore[arg-type]
+        options = {"kicks": kicks, "time_limit": limit, "report": report, "near": self.near, "rng": deepcopy(self.rng)}
+        order = self.near.order
+        if order is None:
+            return _search(X, self.k, start, rules, **options)  # type: ignore[arg-type]
+        rules = rules._replace(codes=np.ascontiguousarray(rules.codes[:, order]))
+        found = np.empty_like(start)
+        found[order] = _search(self.near.X, self.k, start[order], rules, **options)  # type: ignore[arg-type]
+        return found
 
 
 def _start(
@@ -331,10 +341,11 @@ def _start(
     report: Progress,
     until: float = np.inf,
     cut_until: float = np.inf,
+    on_late: Callable[[], None] | None = None,
 ) -> Array:
     """Return the partition of one way, repaired where it falls short.
 
-    After `until` it is made coarsely, and cut until `cut_until`.
+    After `until` it is made coarsely, and cut until `cut_until`; `on_late` is called then.
     """
     rules = required.rules
     if name == "mondrian":
@@ -354,7 +365,9 @@ def _start(
     # The repair also cuts large groups, which most other ways have done already if there was time.
     late = until < np.inf and time.perf_counter() >= until
     falls_short = late or name in ("repair", "buckets") or required.falls_short(np.arange(len(X)), start).any()
-    return repair(X, start, k, required, until=until, cut_until=cut_until) if falls_short else start
+    if not falls_short:
+        return start
+    return repair(X, start, k, required, until=until, cut_until=cut_until, on_late=on_late)
 
 
 def _plain(X: Array, k: int, until: float = np.inf) -> Array:

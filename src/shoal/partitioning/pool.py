@@ -170,16 +170,6 @@ def nearest_others(X: Array, m: int, n_jobs: int = 1) -> tuple[Array, Array]:
     return _plain.nearest_others(X, m)
 
 
-def by_place(X: Array) -> Array:
-    """Return the rows of X in an order in which rows near each other in space are so in memory: int64[n].
-
-    What looks at neighbours of many records is then several times as fast: most of what it needs is at hand.
-    """
-    slots = Pool(X).points.slots
-    # Equal rows share a slot.
-    return np.argsort(slots, kind="stable")
-
-
 class Kinds(NamedTuple):
     """Which records are equal.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import numpy as np
 
@@ -25,6 +26,7 @@ def repair(
     report: Progress = silent,
     until: float = np.inf,
     cut_until: float = np.inf,
+    on_late: Callable[[], None] | None = None,
 ) -> Array:
     """Return labels of groups that have at least k records each and satisfy all requirements.
 
@@ -41,6 +43,8 @@ def repair(
     report : callable
     until, cut_until : float
         When what is left is merged coarsely, then cut at medians; and when no more is cut at other places.
+    on_late : callable or None
+        Called if something was merged coarsely.
 
     Returns
     -------
@@ -64,6 +68,8 @@ def repair(
         )
     if resplit:
         late = until < np.inf and time.perf_counter() >= until
+        if late and on_late is not None:
+            on_late()
         cut = median_cuts(X, k, required.falls_short, until=until, labels=labels) if late else labels
         cut = recut(X, cut, k, required.falls_short, cut_until)
         # Requirements that compare groups with their surroundings may fail after all cuts, though each cut alone holds.
