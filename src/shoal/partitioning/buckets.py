@@ -18,7 +18,7 @@ import numpy as np
 from shoal.arrays import Array
 from shoal.kernels import rules as _rules
 from shoal.kernels.rules import Rules
-from shoal.partitioning.cutting import Pieces, axes_of, from_means, leading_axes, median_cuts, spread_of
+from shoal.partitioning.cutting import Pieces, axes_of, from_means, leading_axes, median_cuts, runs, spread_of
 from shoal.partitioning.rule_growth import closeness, in_order, least_size, measured, subsets
 from shoal.progress import Progress, silent
 
@@ -109,16 +109,12 @@ def _upper(X: Array, parts: Pieces, bucket: Array, weights: Array, shares: Array
     of the bucket. Some parts are cut at a
     time, so that their records lie together in memory.
     """
-    upper, ends, first = np.zeros(len(parts.own), bool), np.cumsum(parts.sizes), 0
-    while first < len(ends):
-        start = ends[first] - parts.sizes[first]
-        last = max(first + 1, int(np.searchsorted(ends, start + TOGETHER, side="right")))
-        some = slice(start, ends[last - 1])
-        rows, own = parts.rows[some], parts.own[some] - first
-        if shares[first:last].max() > 1:
+    upper = np.zeros(len(parts.own), bool)
+    for those, some in runs(parts.sizes, TOGETHER):
+        rows, own = parts.rows[some], parts.own[some] - those.start
+        if shares[those].max() > 1:
             cut = _upper_of_some if len(rows) <= TOGETHER else _upper_of_one
-            upper[some] = cut(X, Pieces(rows, own), (bucket[rows], weights), shares[first:last])
-        first = last
+            upper[some] = cut(X, Pieces(rows, own), (bucket[rows], weights), shares[those])
     return upper
 
 

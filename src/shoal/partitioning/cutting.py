@@ -22,6 +22,8 @@ AT_ONCE, OF_ONE = 1 << 19, 1 << 18
 FEWEST = 8
 # Most numbers of coordinates copied at once.
 COPIED = 1 << 22
+# Parts with so many records together are cut at a time.
+TOGETHER = 1 << 17
 # Coordinates of largest variance at whose median a part may be cut, and how many of these if the time is over.
 TRIED, TRIED_LATE = 24, 3
 # Tables of at most so many records are cut in two in every possible way, if no other way was found.
@@ -157,13 +159,26 @@ def recut(X: Array, labels: Array, k: int, falls_short: FallsShort, until: float
         level = level.only(level.sizes >= 2 * k)
         if len(level.rows) == 0 or not _in_time(until):
             return labels
-        cut, upper = _cheapest(X, level, k, falls_short, until)
+        cut, upper = np.zeros(len(level.sizes), bool), np.zeros(len(level.rows), bool)
+        for parts, rows in runs(level.sizes, TOGETHER):
+            some = Pieces(level.rows[rows], level.own[rows] - parts.start)
+            cut[parts], upper[rows] = _cheapest(X, some, k, falls_short, until)
         moved = cut[level.own] & upper
         labels[level.rows[moved]] = count + (np.cumsum(cut) - 1)[level.own[moved]]
         count += int(cut.sum())
         rows = level.rows[cut[level.own]]
         rows = rows[np.argsort(labels[rows], kind="stable")]
         level = Pieces(rows, np.unique(labels[rows], return_inverse=True)[1])
+
+
+def runs(sizes: Array, most: int) -> Iterator[tuple[slice, slice]]:
+    """Yield which parts that follow each other have at most so many records together, or one, and their records."""
+    ends, first = np.cumsum(sizes), 0
+    while first < len(ends):
+        start = int(ends[first] - sizes[first])
+        last = max(first + 1, int(np.searchsorted(ends, start + most, side="right")))
+        yield slice(first, last), slice(start, int(ends[last - 1]))
+        first = last
 
 
 def from_means(X: Array, parts: Pieces) -> Iterator[tuple[slice, Array]]:

@@ -43,6 +43,8 @@ LARGEST = 2048
 MOST_NEAR, AT_A_TIME = 16, 1 << 18
 # Looks at groups of a descent: so many for each group at most, less if groups are larger than LARGE records.
 LOOKS, LARGE = 60, 64
+# Of more records than MANY, so few neighbours are looked at first, until no move among those gains: sooner and better.
+MANY, FIRST_NEAR = 20_000, 3
 
 
 def search(
@@ -171,23 +173,38 @@ class _Chain:
         """Return int64[n]: the groups, numbered by first appearance."""
         return numbered(self.state.labels)
 
-    def _run(self, visits: int, steps: int, temperature: float = 0.0, cooling: float = 0.0) -> bool:
+    def _run(
+        self, visits: int, steps: int, temperature: float = 0.0, cooling: float = 0.0, reach: int | None = None
+    ) -> bool:
         s = self.state
         s.totals[_state.NOW] = s.costs.sum()  # sums of differences: set right before they drift
-        reach = s.near.shape[1]
+        reach = s.near.shape[1] if reach is None else reach
         return bool(
             _kernel.search(s, self.rules, self.k, self.desk, reach, visits, steps, float(temperature), float(cooling))
         )
 
     def descend(self, until: float) -> None:
         """Apply moves that gain until none does, or enough groups were looked at; large ones count more."""
+        if len(self.state.labels) > MANY and self.state.near.shape[1] > FIRST_NEAR:
+            self._descend(until, FIRST_NEAR)
+            self._look_at_all()
+        self._descend(until, None)
+
+    def _look_at_all(self) -> None:
+        """Put every group on the stack."""
+        s, every = self.state, np.flatnonzero(self.state.sizes > 0)
+        s.stack[: len(every)] = every
+        s.dirty[:] = s.sizes > 0
+        s.counts[_state.DIRTY] = len(every)
+
+    def _descend(self, until: float, reach: int | None) -> None:
         size = len(self.state.labels) / self.groups
         left = LOOKS * self.groups * min(1.0, (LARGE / size) ** 2) + AT_ONCE
         for most in _chunks(None, until):
             each = self._weight(most)
             visits = max(1, int(min(most, left / each, AT_ONCE / each)))
             left -= visits * each
-            if not self._run(visits, 0) or left < 1:
+            if not self._run(visits, 0, reach=reach) or left < 1:
                 break
 
     def _weight(self, visits: int) -> float:
