@@ -714,3 +714,129 @@ def test_the_group_furthest_from_the_table_joins_the_nearest(seed):
     found = rule_growth.merge_worst(X, labels, rules)
     assert 1 < found.max() + 1 < 20
     assert same_groups(found, plain_worst_first(X, labels, rules))
+
+
+@pytest.mark.parametrize(
+    ("hurried", "other", "first"), [(False, 0.5, "mondrian"), (False, 0.99, "repair"), (True, 0.5, "repair")]
+)
+def test_another_way_goes_before_the_repair_if_a_sample_surely_tells(hurried, other, first, monkeypatch):
+    """What the clock ended tells nothing, and a small difference is not worth the time."""
+    X, codes = seeded(12).normal(size=(80, 2)), np.arange(80) % 4
+    required = requirements_of(X, 3, [Demand(model("distinct-diversity l=2"), Sensitive("disease", codes, 4))])
+
+    def starts(self, names, *_):
+        self.hurried, labels = hurried, np.zeros(len(self.X), np.int64)
+        made = [enforcement._Start(name, labels, labels, other if name == "mondrian" else 1.0) for name in names]
+        return sorted(made, key=lambda one: one.expected)
+
+    monkeypatch.setattr(enforcement, "FEW_RECORDS", 40)
+    monkeypatch.setattr(enforcement, "SAMPLE", 20)
+    monkeypatch.setattr(enforcement._Work, "starts", starts)
+    work = enforcement._Work(X, 3, required, None, seeded(), 1, 1e18, True)
+    assert work.hopeful_ways(["mondrian", "repair"])[0] == first
+
+
+@pytest.mark.parametrize("coarse", [False, True])
+def test_a_slow_repair_keeps_the_time_of_the_search_unless_it_was_coarse(coarse, monkeypatch):
+    X, codes = seeded(12).normal(size=(80, 2)), np.arange(80) % 4
+    required = requirements_of(X, 3, [Demand(model("distinct-diversity l=2"), Sensitive("disease", codes, 4))])
+    clock, made = Clock(tick=0.0), []
+    clock.give_to(monkeypatch, enforcement, rule_search)
+
+    def start(name, X, k, required, labels, report, until, cut_until, on_late):
+        made.append(name)
+        clock.now += 60.0 if name == "repair" else 1.0
+        if coarse:
+            on_late()
+        return np.arange(len(X)) // 8
+
+    monkeypatch.setattr(enforcement, "_start", start)
+    enforce(X, 3, required, time_limit=100.0, kicks=0, rng=seeded())
+    assert made == (["repair", "mondrian"] if coarse else ["repair"])
+
+
+def test_the_repair_is_made_as_late_as_it_would_be_alone(monkeypatch):
+    """The time of the sample is not taken from it."""
+    X, codes = seeded(12).normal(size=(80, 2)), np.arange(80) % 4
+    required = requirements_of(X, 3, [Demand(model("distinct-diversity l=2"), Sensitive("disease", codes, 4))])
+    clock, ends = Clock(tick=0.0), {}
+    clock.give_to(monkeypatch, enforcement, rule_search)
+
+    def hopeful(self, names):
+        clock.now += 10.0 if len(names) > 1 else 0.0
+        return sorted(names, key=enforcement.IN_TURN.index)
+
+    def start(name, X, k, required, labels, report, until, *_):
+        ends.setdefault(way, until - begun)
+        return np.arange(len(X)) // 8
+
+    monkeypatch.setattr(enforcement._Work, "hopeful_ways", hopeful)
+    monkeypatch.setattr(enforcement, "_start", start)
+    for way in ("repair", "best"):
+        begun = clock.now
+        enforce(X, 3, required, way=way, time_limit=100.0, kicks=0, rng=seeded())
+    assert ends["best"] == ends["repair"] == 50.0
+
+
+@pytest.mark.parametrize("repeated", [1, 4])
+def test_records_put_in_place_have_the_same_neighbours(repeated):
+    rng = seeded(13)
+    X = np.repeat(rng.normal(size=(1200 // repeated, 3)), repeated, axis=0)[rng.permutation(1200)]
+    plain, near = rule_search.Neighbours(X), rule_search.in_place(X, 5)
+    plain.draw(5, seeded())
+    np.testing.assert_array_equal(np.sort(near.order), np.arange(1200))
+    np.testing.assert_array_equal(near.X, X[near.order])
+    np.testing.assert_array_equal(near.X[near.points][near.kind], near.X)
+    np.testing.assert_array_equal(np.bincount(near.kind), near.counts)
+    # A point goes by its first row in the table.
+    first = {tuple(X[row]): row for row in plain.points}
+    wanted = {row: [tuple(X[plain.points[p]]) for p in plain.targets[at]] for at, row in enumerate(plain.points)}
+    for at, row in enumerate(near.points):
+        own = first[tuple(near.X[row])]
+        assert [tuple(near.X[near.points[p]]) for p in near.targets[at]] == wanted[own]
+    # Records that follow each other are near each other.
+    steps = [np.linalg.norm(np.diff(one, axis=0), axis=1).mean() for one in (near.X, X)]
+    assert steps[0] < 0.5 * steps[1]
+
+
+@pytest.mark.parametrize("spec", ["t-closeness t=0.3", "distinct-diversity l=3", "entropy-diversity l=2"])
+def test_a_search_in_another_order_keeps_all_demands(spec, monkeypatch):
+    rng = seeded(14)
+    X, codes = rng.normal(size=(1500, 3)), rng.integers(0, 5, 1500)
+    X[100:160] = X[:60]
+    demands = [Demand(model(spec), Sensitive("disease", codes, 5))]
+    required = requirements_of(X, 3, demands)
+    plain = enforce(X, 3, required, kicks=5, rng=seeded())
+    monkeypatch.setattr(enforcement, "PLACED", 1200)
+    monkeypatch.setattr(rule_search, "MANY", 1200)
+    found = enforce(X, 3, required, kicks=5, rng=seeded())
+    check_partition(found, 1500, 3)
+    assert not offending(found, demands).any()
+    np.testing.assert_array_equal(found, enforce(X, 3, required, kicks=5, rng=seeded()))
+    assert error(X, found) < 1.1 * error(X, plain)
+
+
+@pytest.mark.parametrize("spec", ["t-closeness t=0.25", "distinct-diversity l=3"])
+def test_a_descent_among_few_neighbours_first_ends_where_none_of_all_gains(spec, monkeypatch):
+    monkeypatch.setattr(rule_search, "MANY", 5)
+    monkeypatch.setattr(rule_search, "FIRST_NEAR", 1)
+    for seed in range(20):
+        rng = seeded(seed)
+        X = rng.normal(size=(12, 2))
+        demands = [Demand(model(spec), Sensitive("income", rng.permutation(12) // 2, 6, Line(ranks(6))))]
+        required = requirements_of(X, 3, demands)
+        start = repair(X, np.arange(12) // 3, 3, required)
+        found = search(X, 3, start, required.rules, rng=rng, kicks=0)
+        assert error(X, found) <= error(X, start) * (1 + 1e-12)
+        assert not plain_gains(X, found, 3, lambda new, of=demands: not offending(new, of).any())
+
+
+def test_parts_recut_some_at_a_time_are_cut_as_all_at_once(monkeypatch):
+    rng = seeded(15)
+    X, codes = rng.normal(size=(600, 3)), rng.integers(0, 5, 600)
+    required = requirements_of(X, 3, [Demand(model("distinct-diversity l=2"), Sensitive("disease", codes, 5))])
+    labels = np.arange(600) // 30
+    whole = cutting.recut(X, labels, 3, required.falls_short)
+    monkeypatch.setattr(cutting, "TOGETHER", 70)
+    assert same_groups(cutting.recut(X, labels, 3, required.falls_short), whole)
+    assert whole.max() > 40

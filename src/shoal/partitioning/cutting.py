@@ -160,9 +160,9 @@ def recut(X: Array, labels: Array, k: int, falls_short: FallsShort, until: float
         if len(level.rows) == 0 or not _in_time(until):
             return labels
         cut, upper = np.zeros(len(level.sizes), bool), np.zeros(len(level.rows), bool)
-        for parts, rows in runs(level.sizes, TOGETHER):
-            some = Pieces(level.rows[rows], level.own[rows] - parts.start)
-            cut[parts], upper[rows] = _cheapest(X, some, k, falls_short, until)
+        for parts, span in runs(level.sizes, TOGETHER):
+            some = Pieces(level.rows[span], level.own[span] - parts.start)
+            cut[parts], upper[span] = _cheapest(X, some, k, falls_short, until)
         moved = cut[level.own] & upper
         labels[level.rows[moved]] = count + (np.cumsum(cut) - 1)[level.own[moved]]
         count += int(cut.sum())

@@ -49,6 +49,8 @@ FINALISTS, FEW_RECORDS = 3, 20_000
 # Of larger tables, starts with so many times the squared error of the best are left out: where it was tried (Adult, the
 # survey), their descents ended behind.
 HOPELESS = 3.0
+# More records than this are searched in the order of an index.
+PLACED = 20_000
 
 
 class Way(NamedTuple):
@@ -320,7 +322,7 @@ class _Work:
         X, rules = self.X, self.rules
         if self.near is None:
             size = max(self.k, len(X) // (int(start.max()) + 1))
-            self.near = in_place(X, size, self.n_jobs) if len(X) > FEW_RECORDS else Neighbours(X, self.n_jobs)
+            self.near = in_place(X, size, self.n_jobs) if len(X) > PLACED else Neighbours(X, self.n_jobs)
         limit = None if until == np.inf else max(0.0, until - time.perf_counter())
         options = {"kicks": kicks, "time_limit": limit, "report": report, "near": self.near, "rng": deepcopy(self.rng)}
         order = self.near.order

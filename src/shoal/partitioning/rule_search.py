@@ -163,6 +163,7 @@ class _Chain:
         self.groups = int(labels.max()) + 1
         width = min(len(X), max(2 * largest, 4 * k)) + 1
         near = neighbours.draw(max(k, len(X) // self.groups), rng, rows)
+        self.reach = near.shape[1]  # how many neighbours of a record are looked at
         keys = rng.integers(0, 2**64, len(X), dtype=np.uint64, endpoint=False)
         self.state = new_state(X, k, labels, near, keys, int(rng.integers(2**63)), width=width, spare=2)
         thin = neighbours.thin if rows is None else thin_rows(neighbours.thin, rows)
@@ -173,12 +174,10 @@ class _Chain:
         """Return int64[n]: the groups, numbered by first appearance."""
         return numbered(self.state.labels)
 
-    def _run(
-        self, visits: int, steps: int, temperature: float = 0.0, cooling: float = 0.0, reach: int | None = None
-    ) -> bool:
+    def _run(self, visits: int, steps: int, temperature: float = 0.0, cooling: float = 0.0) -> bool:
         s = self.state
         s.totals[_state.NOW] = s.costs.sum()  # sums of differences: set right before they drift
-        reach = s.near.shape[1] if reach is None else reach
+        reach = self.reach
         return bool(
             _kernel.search(s, self.rules, self.k, self.desk, reach, visits, steps, float(temperature), float(cooling))
         )
@@ -186,9 +185,11 @@ class _Chain:
     def descend(self, until: float) -> None:
         """Apply moves that gain until none does, or enough groups were looked at; large ones count more."""
         if len(self.state.labels) > MANY and self.state.near.shape[1] > FIRST_NEAR:
-            self._descend(until, FIRST_NEAR)
+            self.reach = FIRST_NEAR
+            self._descend(until)
             self._look_at_all()
-        self._descend(until, None)
+            self.reach = self.state.near.shape[1]
+        self._descend(until)
 
     def _look_at_all(self) -> None:
         """Put every group on the stack."""
@@ -197,14 +198,14 @@ class _Chain:
         s.dirty[:] = s.sizes > 0
         s.counts[_state.DIRTY] = len(every)
 
-    def _descend(self, until: float, reach: int | None) -> None:
+    def _descend(self, until: float) -> None:
         size = len(self.state.labels) / self.groups
         left = LOOKS * self.groups * min(1.0, (LARGE / size) ** 2) + AT_ONCE
         for most in _chunks(None, until):
             each = self._weight(most)
             visits = max(1, int(min(most, left / each, AT_ONCE / each)))
             left -= visits * each
-            if not self._run(visits, 0, reach=reach) or left < 1:
+            if not self._run(visits, 0) or left < 1:
                 break
 
     def _weight(self, visits: int) -> float:
