@@ -21,10 +21,14 @@ WIDTHS |= {"%y%m%d": 6, "%d%m%y": 6, "%m%d%y": 6}
 
 
 def as_texts(numbers: Array, pattern: str) -> Any:
-    """Return whole numbers, NaN where missing, as texts of a pattern: 1021986 is 01021986."""
+    """Return whole numbers, NaN where missing, as texts of a pattern: 1021986 is 01021986.
+
+    Larger numbers than any date become one that is none either.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    numbers = np.clip(numbers, -LARGEST, LARGEST)
     digits = pc.cast(pc.cast(pa.array(numbers, mask=np.isnan(numbers)), pa.int64()), pa.string())
     return pa.chunked_array([pc.utf8_lpad(digits, WIDTHS.get(pattern, 0), "0")])
 

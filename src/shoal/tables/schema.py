@@ -242,12 +242,16 @@ def attribute(
     as values. In a column of text that holds numbers or dates otherwise, a marker that is neither is missing.
     If the table holds different rows of a larger one, `counts` int64[n] says how often each occurs there.
     """
+    import pyarrow as pa
+
     column = without_markers(table.column(name), markers(plan, name), decimal)
     if sensitive:
         column = _with_markers(table.column(name), column, plan, name, text, decimal, counts)
     kind, note = _kind_of(column, table.schema, name, plan, text, decimal, counts)
-    pattern = plan.formats.get(name, "")
-    declared = kind == plan.types.get(name) or any(name in d for d in (plan.hierarchies, plan.levels, plan.formats))
+    # Patterns are of dates in text and digits: dates and moments of Arrow are written as they always are.
+    pattern = "" if pa.types.is_temporal(column.type) else plan.formats.get(name, "")
+    declared = kind == plan.types.get(name) or any(name in d for d in (plan.hierarchies, plan.levels))
+    declared = declared or bool(plan.formats.get(name))
     with nullcontext() if counts is None else equal_ones_counted_once():
         values, writing = _columns.decode(
             column,
