@@ -14,7 +14,7 @@ from typing import Any
 from fuzz import files, markers
 from fuzz.case import Case
 
-SHARE = 0.04  # of all inputs
+SHARE = 0.025  # of all inputs: each takes as long as half a dozen others
 # Fields of a plan that need the whole table in memory; some inputs keep them, to be refused.
 IN_MEMORY = (
     *("places", "blocks", "k_map", "presence", "suppress", "cells", "top_coding", "bottom_coding", "rounding"),
