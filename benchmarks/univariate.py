@@ -59,7 +59,7 @@ def speed(*, quick: bool) -> Table:
         ["n", "k", "Shoal", "microagg1d", "wilber", "SSE of Shoal", "microagg1d", "wilber"],
     )
     part = 10 if quick else 1
-    cases = [(n // part, k) for n in (10**5, 10**6) for k in (3, 5, 10, 100)] + [(10**7 // part, 5)]
+    cases = [(n // part, k) for n in (10**5, 10**6) for k in (3, 5, 10, 100, 1000)] + [(10**7 // part, 5)]
     apart, worst = 0.0, 0.0
     for n, k in cases:
         x = values(n)

@@ -262,6 +262,8 @@ def _whole(checked: Checked) -> Iterator[str]:
 def _demands(checked: Checked) -> Iterator[str]:
     case = checked.case
     for name, texts in sensitive.demands_of(case, checked.known).items():
+        if not texts:
+            continue  # its hierarchy is not read, and may be none
         values = [models.read_as(value) for value in checked.table[name]]
         whole = Counter(values)
         classes = list(checked.classes([*checked.known, *checked.strata]).values())

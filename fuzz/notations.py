@@ -7,7 +7,7 @@ notation, and is compared as numbers: numbers, days or microseconds since 1970.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -185,6 +185,8 @@ MOMENTS = {
     ),
 }
 ALL = {**NUMBERS, **DATES, **MOMENTS}
+# Notations without leading zeros, and those with them.
+PADDED = {"28.3.1986": "28.03.1986"}
 
 
 def ends_of(text: str) -> list[str]:
@@ -196,6 +198,9 @@ def ends_of(text: str) -> list[str]:
     return [", ".join(parts[:half]), ", ".join(parts[half:])]
 
 
-def is_written(name: str, value: Any) -> bool:
-    """Return whether a published value, or both ends of an interval, are in a notation."""
-    return all(re.fullmatch(ALL[name].form, end) for end in ends_of(str(value)))
+def is_written(name: str, value: Any, column: Sequence[Any] = ()) -> bool:
+    """Return whether a published value, or both ends of an interval, are in the notation of a column."""
+    form = ALL[name].form
+    if name in PADDED and not any(re.search(r"(^|\D)\d(\D|$)", one) for one in column if one is not None):
+        form = f"{form}|{ALL[PADDED[name]].form}"  # nothing tells that days and months have no zeros
+    return all(re.fullmatch(form, end) for end in ends_of(str(value)))

@@ -137,7 +137,7 @@ def _one(
     numbers = [number(v) for v in values]
     if column.name in case.plan.get("outward", {}):
         return _outward(column, kind, case.plan["outward"][column.name], values, str(value))
-    if column.notation and not notations.is_written(column.notation, value):
+    if column.notation and not notations.is_written(column.notation, value, column.values):
         return "not written as the column is"
     if how == "interval":
         return _interval(column, kind, numbers, str(value), 2 * step())

@@ -87,8 +87,13 @@ def _after(case: Case, column: Column, value: Any) -> Any:
     if step is not None:
         nearest = (_exact(value) / _exact(step) + Fraction(1, 2)).__floor__() * _exact(step)
         value = type(value)(nearest)
-    value = value if bottom is None else max(value, type(value)(bottom))
-    return value if top is None else min(value, type(value)(top))
+    value = value if bottom is None or value >= bottom else _limit(value, bottom)
+    return value if top is None or value <= top else _limit(value, top)
+
+
+def _limit(value: Any, limit: Any) -> Any:
+    """Return a limit as a column holds it: a zero that is computed has no sign."""
+    return limit + 0.0 if isinstance(value, float) else type(value)(limit)
 
 
 def _may_be_known(case: Case, name: str) -> bool:

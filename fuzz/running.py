@@ -249,7 +249,9 @@ def _by_command(
 ) -> None:
     """Run the command line in this process."""
     arguments = ["anonymize", str(source), "-o", str(target), *(["--report", str(report)] if report else [])]
-    if how == "job" or any(field not in FLAGS or "," in str(fields[field]) for field in fields) or _is_inline(fields):
+    # Options cannot say that there are none.
+    other = any(field not in FLAGS or "," in str(fields[field]) or fields[field] == [] for field in fields)
+    if how == "job" or other or _is_inline(fields):
         job = source.parent / "job.json"
         job.write_text(json.dumps(fields, default=_as_plain), encoding="utf-8")
         arguments += ["--job", str(job)]

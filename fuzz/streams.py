@@ -14,7 +14,8 @@ from typing import Any
 from fuzz import files, markers
 from fuzz.case import Case
 
-SHARE = 0.04  # of all inputs
+SHARE = 0.025  # of all inputs: each takes as long as half a dozen others
+PIECES = 20  # about so many pieces are read, not one for every few rows: each takes its time, and they are alike
 # Fields of a plan that need the whole table in memory; some inputs keep them, to be refused.
 IN_MEMORY = (
     *("places", "blocks", "k_map", "presence", "suppress", "cells", "top_coding", "bottom_coding", "rounding"),
@@ -63,11 +64,16 @@ def changed(case: Case) -> Case:
         "stream": {
             "block_records": random.choice((4, 8, 15, 30, 60, None)),
             "rounds": random.choice((0, 1, 2, 3)),
-            "batch_bytes": random.choice((100, 1000, 2**20)),
+            "batch_bytes": max(random.choice((100, 1000, 2**20)), _least_bytes(case)),
         },
         "against": random.random() < 0.6,
     }
     return replace(case, plan=plan, way=way, population=None)
+
+
+def _least_bytes(case: Case) -> int:
+    """Return how many bytes to read at once for about `PIECES` pieces."""
+    return 8 * case.rows * len(case.columns) // PIECES
 
 
 def _fit(random: Random, plan: dict[str, Any]) -> None:
@@ -126,7 +132,7 @@ def carried_out(
     if case.way["against"]:
         other = target.with_name(f"again{target.suffix}")
         again = Plan.of(**{**given, "n_jobs": 2, "memory": "2GB"})
-        run(Job(again, source, other), Hooks(), **{**how, "batch_bytes": 333})
+        run(Job(again, source, other), Hooks(), **{**how, "batch_bytes": max(333, 2 * _least_bytes(case))})
         if not plan.shuffle and other.read_bytes() != target.read_bytes():
             found.append("stream: other pieces and threads give another release")
         found += _against_memory(case, fields, source, target)

@@ -21,6 +21,7 @@ from fuzz.shrinking import findings, shrunk, signature
 FOLDER = Path("fuzz-findings")
 EACH = 3  # findings of one signature that are kept
 LIMIT = 120.0  # seconds that one input may take, by the clock: a busy machine needs more
+WARM = 100  # inputs after which most modules are loaded
 REPORT = 2.0  # seconds between reports of a worker
 
 
@@ -66,12 +67,16 @@ def work(budget: Budget, offset: int, now: Any, out: Any) -> None:
     """Try every input of a worker, and put counts and findings into a queue."""
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)  # what an input leaves behind is small, and the modules are large
-    counts, seen, reported = Counts(), set[str](), time.monotonic()
+    counts, seen, reported, tries = Counts(), set[str](), time.monotonic(), 0
     seed, began = budget.start + offset, time.process_time()
     while time.monotonic() < budget.until and (budget.inputs is None or seed < budget.start + budget.inputs):
         now[0], now[1] = seed, int(time.monotonic())
         case, kind, found = tried(seed, budget.skip)
         counts.add(case, kind)
+        tries += 1
+        if tries == WARM:
+            gc.collect()
+            gc.freeze()  # modules that were loaded on first use
         for name in dict.fromkeys(map(signature, found)):
             counts.findings[name] += 1
             if sum(one == name for one, _ in (s.split("\0") for s in seen)) < EACH:

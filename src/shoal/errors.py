@@ -6,6 +6,7 @@ hold, what was found instead, and a hint. They contain positions, counts and nam
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -132,3 +133,15 @@ def near_names(
     if not close:
         return all_of_them
     return f"did you mean {' or '.join(map(repr, close))}? {all_of_them}"
+
+
+@contextmanager
+def equal_ones_counted_once() -> Iterator[None]:
+    """Say so in errors that count rows: those that are read here are the different ones of a table."""
+    try:
+        yield
+    except DataError as error:
+        hint = error.hint
+        words = str(error) if hint is None else str(error).removesuffix(f" Hint: {hint}")
+        counts = re.search(r"Got .*\b\d", words)
+        raise DataError(f"{words} Equal values are counted once." if counts else words, hint) from None

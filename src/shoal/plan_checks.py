@@ -155,6 +155,8 @@ def moment_of(text: Any) -> datetime:
 
 def unchangeable(value: Any) -> Any:
     """Return a copy that nobody can change, as what is certified is what was planned."""
+    if not isinstance(value, dict | list | tuple):
+        return value
     if _is_deeper(value, DEEPEST):
         raise ValueError(f"must be nested at most {DEEPEST} levels deep")
     return frozen(value)

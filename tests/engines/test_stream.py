@@ -377,3 +377,25 @@ def test_the_command_line_reads_files_in_pieces(tmp_path):
     refused = CliRunner().invoke(app, [*words, "--round", "age=5", "-o", str(tmp_path / "x.parquet")])
     assert refused.exit_code != 0
     assert "--round" in refused.output
+
+
+@pytest.mark.parametrize("often", [(1, 2), (2, 1), (5, 1), (1, 5)])
+@pytest.mark.parametrize("values", [("1.0", "@x"), ("20200101", "7"), ("1999-12-31", "soon")])
+@pytest.mark.parametrize("role", ["quasi_identifiers", "sensitive_attributes"])
+def test_whether_a_column_of_text_holds_numbers_is_decided_as_in_memory(tmp_path, often, values, role):
+    """Texts among numbers are counted in rows by both engines, and refused with the same words."""
+    words = [value for value, times in zip(values, often, strict=True) for _ in range(6 * times)]
+    fields = {"k": 3, "quasi_identifiers": ["age"], "l": 2, "sensitive_attributes": ["seen"], "rest": "other"}
+    fields[role] = list(dict.fromkeys([*fields[role], "code"]))
+    pacsv.write_csv(
+        pa.table({"age": range(len(words)), "code": words, "seen": ["a", "b"] * (len(words) // 2)}), tmp_path / "in.csv"
+    )
+
+    def ended(engine):
+        try:
+            release = shoal.anonymize_file(tmp_path / "in.csv", tmp_path / f"{engine}.csv", engine=engine, **fields)
+        except ShoalError as error:
+            return str(error)
+        return {one.name: one.kind for one in release.attributes}
+
+    assert ended("stream") == ended("memory")

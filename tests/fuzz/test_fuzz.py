@@ -392,6 +392,33 @@ def test_notations_are_read_as_they_are_written(name):
     assert not notations.is_written(name, "1.2345678")
 
 
+def test_what_describes_a_column_without_a_model_is_not_looked_at():
+    columns = [
+        Column("age", "int64", [1, 2] * 6, None, "integer"),
+        Column("job", "string", ["a", "b"] * 6, None, "word"),
+    ]
+    columns.append(Column("town", "int64", [3, 4] * 6, None, "integer"))
+    plan = {"k": 3, "quasi_identifiers": ["age"], "sensitive_attributes": ["job", "town"]}
+    plan |= {"models": {"job": "delta-disclosure delta=2"}, "hierarchies": {"town": []}}
+    assert examined(Case(1, columns, plan, {"frame": "arrow"})) == ("released", [])
+
+
+def test_dates_may_have_zeros_where_no_value_tells_that_they_have_none():
+    assert notations.is_written("28.3.1986", "08.07.2001", ["22.10.1995", None, "14.12.2012"])
+    assert not notations.is_written("28.3.1986", "08.07.2001", ["22.1.1995", "14.12.2012"])
+    assert not notations.is_written("28.3.1986", "08.07.2001", ["2.11.1995", "14.12.2012"])
+    assert not notations.is_written("28.03.1986", "8.7.2001", ["22.10.1995", "14.12.2012"])
+
+
+def test_a_plan_that_options_cannot_say_goes_through_a_job_file(tmp_path):
+    """No quasi-identifier is not the same as none said, and is refused."""
+    way = {"frame": "file", "input": "csv", "output": "csv", "cli": "options", "folder": "in", "report": False}
+    way["dialect"] = {"delimiter": ",", "encoding": "utf-8", "newline": "\n", "all_quoted": False}
+    columns = [Column("age", "int64", [1, 2, 3, 4], None, "integer")]
+    outcome = run(Case(0, columns, {"k": 2, "quasi_identifiers": []}, way), tmp_path)
+    assert (outcome.kind, outcome.faults) == ("refused", [])
+
+
 @pytest.mark.parametrize(
     ("name", "text", "number"),
     [

@@ -443,6 +443,22 @@ def test_a_large_tree_that_is_emptied_step_by_step_stays_exact(data):
     assert pool.points.state[index.LEAVES] < 16
 
 
+@pytest.mark.parametrize("d", [2, 5, 30])
+@pytest.mark.parametrize("data", DATA, ids=lambda data: data.__name__)
+def test_the_furthest_point_of_a_large_tree_is_that_of_a_plain_loop(data, d):
+    """So many leaves that the second bound for the furthest point is in use."""
+    rng = np.random.default_rng(d)
+    X = data(rng, 12_000, d)
+    pool, plain = Pool(X, means=True), Plain(X)
+    pool.tidy()
+    outermost = np.argsort(-sqdist(X, X.mean(axis=0)), kind="stable")
+    for rows in (outermost[:2000], np.empty(0, np.int64)):
+        for query in [*X[outermost[2000:2006]], *X[outermost[-3:]], *X[rng.integers(len(X), size=3)], 3 * X[0]]:
+            assert pool.furthest_distance(query) == plain.furthest_distance(query)
+        pool.remove(np.sort(rows))
+        plain.present[rows] = False
+
+
 def test_equal_records_are_one_point():
     X = np.repeat(np.random.default_rng(0).normal(size=(50, 3)), 20, axis=0)
     X[7] = X[7] * 1.0

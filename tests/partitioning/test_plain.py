@@ -101,3 +101,21 @@ def test_the_first_of_equals_come_first(values, data):
     m = data.draw(st.integers(0, len(values)))
     expected = sorted(range(len(values)), key=lambda place: (values[place], place))[:m]
     assert plain.first_of(np.array(values, float), m).tolist() == expected
+
+
+@KINDS
+@pytest.mark.parametrize("groups", [1, 4, 25, 60])
+@pytest.mark.parametrize("together", [0, 3, 64])
+def test_groups_that_are_summed_together_have_the_means_of_each_by_itself(kind, groups, together):
+    rng = np.random.default_rng(3)
+    for gap in (1, 2):
+        X, labels = awkward(rng, kind), gap * rng.permutation(np.arange(60) * groups // 60)
+        X[labels == labels[0]] = X[0]  # equal rows, whose mean is their value
+        X[:, 2] = -0.0
+        present = np.unique(labels)
+        with patch.object(plain, "TOGETHER", together):
+            means, error = plain.all_means(X, labels), plain.squared_error(X, labels)
+        assert same_bits(means[present], [plain.mean_of(X[labels == label]) for label in present])
+        assert not np.delete(means, present, axis=0).any()
+        own = {label: plain.mean_of(X[labels == label]) for label in present}
+        assert error == plain.pair_sum([plain.squares_to(x, own[label]) for x, label in zip(X, labels, strict=True)])

@@ -37,6 +37,7 @@ with told_of_compiling(lambda: compiled.append(1)):
         X = rng.normal(size=(rows, 1 if method.univariate else 5))
         options = {"max_steps": 5} if method.name == "anytime" else {}
         counted(method.name, lambda: shoal.partition(X, 4, method.name, random_state=0, **options))
+    counted("large groups", lambda: shoal.partition(rng.normal(size=(300, 1)), 120, "univariate"))
     counted("auto", lambda: shoal.partition(rng.normal(size=(90, 4)), 5))
     counted("many", lambda: shoal.partition(rng.normal(size=(1500, 4)), 5, "anytime", max_steps=5, random_state=0))
     import pyarrow as pa
@@ -58,6 +59,7 @@ def test_after_warming_up_nothing_is_compiled():
     assert set(found) >= {method.name for method in shoal.methods()} | {
         "auto",
         "many",
+        "large groups",
         "links",
         "release l",
         "release t",

@@ -224,3 +224,16 @@ def test_all_problems_are_told_at_once():
 def test_no_value_becomes_one_that_stands_for_missing(fields):
     with pytest.raises(OptionError, match="must not turn values of 'q' into one that stands for a missing value"):
         published([-2000, -990, 5, 7], pa.int64(), missing_values=[-999], **fields)
+
+
+@pytest.mark.parametrize("zero", [0.0, -0.0])
+@pytest.mark.parametrize("field", ["top_coding", "bottom_coding"])
+def test_a_limit_of_nought_changes_no_nought(field, zero):
+    """0 is neither more nor less than -0, whichever of them the processor takes; what is changed has no sign."""
+    sign = 1.0 if field == "top_coding" else -1.0
+    values = [sign * 3.0, 0.0, -0.0, -sign * 2.0] * 2
+    plan = {"k": 2, "quasi_identifiers": ["age"], "other": ["town"], field: {"town": zero}}
+    table = pa.table({"age": [1, 1, 2, 2, 1, 1, 2, 2], "town": values})
+    published = shoal.anonymize(table, **plan).table["town"].to_pylist()
+    wanted = [0.0, 0.0, -0.0, -sign * 2.0] * 2
+    assert [str(value) for value in published] == [str(value) for value in wanted]

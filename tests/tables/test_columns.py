@@ -1,5 +1,6 @@
 """Values out of columns and back: types, scales, formats, time zones; huge and odd numbers; declared markers only."""
 
+import itertools
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from zoneinfo import ZoneInfo
@@ -394,3 +395,37 @@ def test_numbers_are_numbers():
     values, _ = decode(chunked([1, None]), "integer", name="x")
     assert isinstance(values, Numbers)
     assert values.values.dtype == np.float64
+
+
+MIXED = {
+    "numbers": ["1.0", "@x", "2", "x"],
+    "markers": ["1", "2", "NA", "n/a", "word"],
+    "dates": ["1999-12-31", "2001-01-01", "soon", "later"],
+    "digits": [20200101, 20200102, 7, 199],
+    "moments": [20200101103000, 20200101103100, 5],
+    "months": [202001, 201902, 999999, 1],
+    "texts of digits": ["20200101", "20200102", "7", "199"],
+    "decimals": ["1,5", "2,5", "x"],
+}
+
+
+def told(column, decimal, counts=None):
+    """Return the kind of a column, or why it is refused."""
+    try:
+        return infer(column, text=True, decimal=decimal, name="x", counts=counts)
+    except DataError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("values", MIXED.values(), ids=MIXED)
+def test_different_values_with_their_counts_have_the_kind_of_all_rows(values):
+    """What most of the rows are decides, not what most of the different values are."""
+    kinds = set()
+    for often in itertools.product((1, 2, 9), repeat=len(values)):
+        few = pa.chunked_array([pa.array([*values, None])])
+        every = few.take(pa.array(np.repeat(np.arange(len(values)), often)))
+        decimal = "," if "1,5" in values else "."
+        found = told(few, decimal, np.array([*often, 3]))
+        assert found == told(every, decimal)
+        kinds.add(found)
+    assert len(kinds) > 1

@@ -1,6 +1,6 @@
 """Roles and types: inferred for every kind of data frame, overridable, and refused where they cannot be meant."""
 
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 
 import numpy as np
@@ -9,6 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+import shoal
 from shoal import Hierarchy, Plan
 from shoal.errors import DataError, OptionError, SeveralErrors
 from shoal.job_files import read_job
@@ -502,3 +503,26 @@ def test_the_rule_of_a_hierarchy_is_checked_also_where_there_is_nothing_to_build
     table = pa.table({"a": pa.nulls(6, pa.string()), "b": [1, 2, 3, 4, 5, 6]})
     with pytest.raises(OptionError, match="must list the numbers of its levels"):
         reads(table, hierarchies={"a": rule})
+
+
+@pytest.mark.parametrize("pattern", ["%d.%m.%Y", "%Y", "%Q"])
+def test_patterns_are_of_dates_in_text(pattern):
+    """Columns of dates have no pattern: an interval of years would leave out days of its own members."""
+    days = [date(2000, 12, 1) + timedelta(days=40 * row) for row in range(6)]
+    table = pa.table({"born": days})
+    plan = {"k": 3, "formats": {"born": pattern}, "release": "local-recoding"}
+    published = shoal.anonymize(table, **plan).table["born"].to_pylist()
+    assert set(published) == {"[2000-12-01, 2001-02-19]", "[2001-03-31, 2001-06-19]"}
+
+
+@pytest.mark.parametrize("value", [1e150, -1e150, 1e16])
+@pytest.mark.parametrize("kind", ["%Q", "%Y%m%d", "%Y%m%d%H%M%S"])
+def test_numbers_that_are_too_large_for_digits_are_no_dates(value, kind):
+    with pytest.raises(DataError, match="must hold dates"):
+        shoal.anonymize(pa.table({"born": [value] * 6}), k=3, formats={"born": kind})
+
+
+def test_an_empty_pattern_declares_nothing():
+    """Whole numbers that are few publish one that occurs, unless something is said of them."""
+    release = shoal.anonymize(pa.table({"age": [27.0, 27.0, None, 5.0, 27.0]}), k=5, formats={"age": ""})
+    assert (release.attributes[0].kind, release.attributes[0].representative) == ("integer", "median")

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -232,8 +229,10 @@ def inferred_kind(survey: Survey, name: str) -> str:
     column = survey.columns[name]
     if column.many and is_text(column.type) and column.shapes is None:
         return "nominal"
+    values, counts = column.witnesses()
+    how: dict[str, Any] = {"text": survey.text, "decimal": survey.decimal, "counts": counts}
     try:
-        return _columns.infer(_chunked(column.witnesses()[0]), text=survey.text, decimal=survey.decimal, name=name)[0]
+        return _columns.infer(_chunked(values), name=name, **how)[0]
     except DataError:
         return "unclear"  # reported when the column is read, if it is read at all
 
@@ -271,26 +270,13 @@ def _read(survey: Survey, name: str) -> tuple[Read, Array]:
         )
     table = _table(survey, name, values)
     how: dict[str, Any] = {"text": survey.text, "decimal": survey.decimal, "counts": counts}
-    with _equal_ones_counted_once():
-        read = attribute(table, name, plan, **how)
+    read = attribute(table, name, plan, **how)
     digits = read.attribute.inferred and read.attribute.kind == "date" and "digits" in read.attribute.note
     if column.many and digits:
         # More different numbers than there are days.
         whole = attribute(table, name, plan.model_copy(update={"types": {**plan.types, name: "integer"}}), **how)
         read = replace(whole, attribute=replace(whole.attribute, inferred=True))
     return read, counts
-
-
-@contextmanager
-def _equal_ones_counted_once() -> Iterator[None]:
-    """Say so in errors that count rows: those that are read here are the different ones of a table."""
-    try:
-        yield
-    except DataError as error:
-        hint = error.hint
-        words = str(error) if hint is None else str(error).removesuffix(f" Hint: {hint}")
-        counts = re.search(r"Got .*\b\d", words)
-        raise DataError(f"{words} Equal values are counted once." if counts else words, hint) from None
 
 
 def _table(survey: Survey, name: str, values: Any) -> Any:
@@ -339,8 +325,7 @@ def sensitive_part(survey: Survey, name: str) -> SensitivePart:
         )
     values, counts = column.witnesses()
     table = _table(survey, name, values)
-    with _equal_ones_counted_once():
-        own = attribute_of(table, name, survey.plan, text=survey.text, decimal=survey.decimal)
+    own = attribute_of(table, name, survey.plan, text=survey.text, decimal=survey.decimal, counts=counts)
     known = own.codes >= 0
     whole = np.bincount(own.codes[known], counts[known], own.values)
     absent = int(counts[~known].sum())

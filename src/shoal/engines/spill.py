@@ -17,6 +17,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from tempfile import gettempdir
 from types import TracebackType
@@ -181,12 +182,17 @@ def spill_parent(output: str | os.PathLike[str] | None = None) -> Path:
 
 def key_of(*parts: str | None) -> str | None:
     """Return the key of a run: a hash of source, plan and what else decides on its files; None if one is unknown."""
-    from importlib.metadata import version
-
     if any(part is None for part in parts):
         return None
-    code = [version(package) for package in ("shoal", "numpy", "pyarrow")]
-    return hashlib.sha256(json.dumps([*code, *parts]).encode()).hexdigest()
+    return hashlib.sha256(json.dumps([*_code(), *parts]).encode()).hexdigest()
+
+
+@cache
+def _code() -> list[str]:
+    """Return the versions of what decides on the files."""
+    from importlib.metadata import version
+
+    return [version(package) for package in ("shoal", "numpy", "pyarrow")]
 
 
 def private(path: Path, mode: str) -> Any:

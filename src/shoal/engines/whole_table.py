@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Cells", "WholeTable", "whole_table"]
 
-# Rows by which the kind of a column of text is told: with more, each stands for several.
-ENOUGH = 1_000_000
-
 
 class Cells:
     """The different cells of a column, in the order in which they first occur, and how often each of them does.
@@ -239,12 +236,8 @@ def whole_table(
         if one.name not in asked:
             continue
         keys, values, counts = one.found()
-        # Whether texts are nearly all numbers depends on how often they occur.
-        times = np.ceil(counts * min(1.0, ENOUGH / counts.sum())).astype(np.int64) if text else np.ones_like(counts)
-        starts = np.cumsum(times) - times
-        table = pa.table({one.name: values.take(pa.array(np.repeat(np.arange(len(counts)), times)))})
-        sensitive = attribute_of(table, one.name, plan, text=text, decimal=decimal)
-        sensitive = sensitive._replace(codes=sensitive.codes[starts])
+        table = pa.table({one.name: values})
+        sensitive = attribute_of(table, one.name, plan, text=text, decimal=decimal, counts=counts)
         of_all.append(Demand(DistinctDiversity(2), sensitive))
         known = sensitive.codes >= 0
         whole = np.bincount(sensitive.codes[known], counts[known], sensitive.values).astype(np.int64)

@@ -39,6 +39,9 @@ from shoal.kernels.sums import add_all, equal_rows
 MOST_ROTATED = 256
 # Columns copied at a time.
 COPIED = 8
+# Bytes of a cache line, the arrays that begin at one, and those that copies share.
+LINE = 64
+IN_LINES, SHARED = ("blocks", "boxes", "near"), ("X", "frame")
 
 
 @lent
@@ -244,12 +247,12 @@ def new_points(X: Array, like: Array | None = None, *, means: bool = False) -> P
     points = Points(
         X=X,
         frame=frame,
-        blocks=np.empty((blocks, d + 1, LEAF), np.float32),
+        blocks=_at_lines((blocks, d + 1, LEAF)),
         ids=np.empty((blocks, LEAF), np.int64),
         leaves=np.zeros((blocks, 4), np.int64),
         nodes=np.zeros((leaves, 2), np.int64),
         cuts=np.empty(leaves, np.float32),
-        boxes=np.empty((groups, 2, d + 1, FAN), np.float32),
+        boxes=_at_lines((groups, 2, d + 1, FAN)),
         times=np.empty((groups, FAN), np.int64),
         slots=np.full(n, -1, np.int64),
         twins=np.full(n, -1, np.int64),
@@ -261,12 +264,28 @@ def new_points(X: Array, like: Array | None = None, *, means: bool = False) -> P
         pivot=np.zeros(d, np.float32),
         scales=np.array([scale, 0.0]),
         state=np.zeros(FIRST + 8, np.int64),
-        near=np.empty(d + 1 + LEAF + DEEPEST, np.float32),
+        near=_room(d),
         wide=np.empty(d),
         stack=np.empty(DEEPEST, np.int64),
     )
     build(points, np.empty((0, d + 1), np.float32), np.empty(0, np.int64))
     return points
+
+
+def _at_lines(shape: tuple[int, ...], before: int = 0) -> Array:
+    """Return an empty array of single precision; what comes after `before` numbers begins at a cache line.
+
+    A vector that is spread over two lines takes twice as long to load.
+    """
+    size, line = math.prod(shape), LINE // 4
+    memory = np.empty(size + line, np.float32)
+    skipped = (-(memory.ctypes.data // 4 + before)) % line
+    return memory[skipped : skipped + size].reshape(shape)
+
+
+def _room(d: int) -> Array:
+    """Return room for the screening coordinates of a query, and for distances, which begin at a cache line."""
+    return _at_lines((d + 1 + LEAF + DEEPEST,), d + 1)
 
 
 def tidy(points: Points) -> None:
@@ -319,9 +338,14 @@ def principal_axes(X: Array) -> tuple[Array, float]:
 
 def for_thread(points: Points) -> Points:
     """Return the same set with room to work of its own, so that threads can search side by side."""
-    return points._replace(near=points.near.copy(), wide=points.wide.copy(), stack=points.stack.copy())
+    return points._replace(near=_room(points.X.shape[1]), wide=points.wide.copy(), stack=points.stack.copy())
 
 
 def copied(points: Points) -> Points:
     """Return a copy that can be emptied while the original stays."""
-    return Points(*(array.copy() for array in points))._replace(X=points.X, frame=points.frame)
+    own = {name: array.copy() for name, array in points._asdict().items() if name not in SHARED + IN_LINES}
+    for name in IN_LINES:
+        array = getattr(points, name)
+        own[name] = _at_lines(array.shape, points.X.shape[1] + 1 if name == "near" else 0)
+        own[name][...] = array
+    return points._replace(**own)

@@ -52,11 +52,11 @@ def cut_in_order(Y, k):  # type: ignore[no-untyped-def]
             if m + 1 >= k and best[start] + cost <= best[end]:
                 best[end] = best[start] + cost
                 size[end] = m + 1
-    return _labels(size)
+    return labels_of(size)
 
 
 @inner
-def _labels(size):  # type: ignore[no-untyped-def]
+def labels_of(size):  # type: ignore[no-untyped-def]
     """The groups along the order, given the size of the last group of the best cut of every beginning."""
     n = size.shape[0] - 1
     labels = np.empty(n, np.int64)
@@ -126,4 +126,4 @@ def cut_values(y, k):  # type: ignore[no-untyped-def]
                 better = (total <= after[p]) & (total < np.inf)
                 after[p] = total if better else after[p]
                 sizes[p] = k + q if better else sizes[p]
-    return _labels(size)
+    return labels_of(size)

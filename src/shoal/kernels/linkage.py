@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from shoal.kernels.boxes import boxes_below
 from shoal.kernels.index import FAN, FILL, FIRST, FOLLOW, HEAD, LEAF, SLOTS, TIERS, leaf_of
 from shoal.kernels.jit import kernel, lent
 from shoal.kernels.search import (
     LEAF_TIER,
     TIER_BASE,
     aim,
-    boxes_below,
     measure_block,
     push,
     threshold,

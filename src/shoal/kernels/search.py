@@ -9,15 +9,16 @@ point at distance D or nearer has a computed squared distance of at most
     (scale D + 1.02 u (r + |q|))^2 (1 + (d + 16) 2u),
 
 and so has every box that holds it, as boxes are made of the same rounded coordinates. For the furthest point the same
-holds from below, and bounds of boxes, made of inner products, get (r + |q|)^2 (d + 16) sqrt(d) 8u on top. What is not
-passed over is measured in double precision from the coordinates as given, summed in their order. The result is what
-a plain loop gives, ties to the lowest id.
+holds from below, and bounds of boxes, made of inner products, get (r + |q|)^2 (d + 16) sqrt(d) 8u on top, or for the
+second (r + |q|)^2 (d + 16)^2 8u (see `boxes_within`). What is not passed over is measured in double precision from the
+coordinates as given, summed in their order. The result is what a plain loop gives, ties to the lowest id.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from shoal.kernels.boxes import boxes_above, boxes_below, boxes_within
 from shoal.kernels.index import (
     FAN,
     FILL,
@@ -97,59 +98,6 @@ def into_order(dist, ids, size):  # type: ignore[no-untyped-def]
         dist[0], dist[end] = dist[end], dist[0]
         ids[0], ids[end] = ids[end], ids[0]
         sift_down(dist, ids, 0, end)
-
-
-@lent
-def boxes_below(boxes, q, acc):  # type: ignore[no-untyped-def]
-    """Squared distances from q to a group of boxes float32[2, d, FAN], written to `acc`; not finite for empty ones.
-
-    Two coordinates are taken at a time, as a loop that does less is unrolled by the compiler, but not vectorised. Where
-    there is no second one, the first is taken again and counts nothing.
-    """
-    d, zero = q.shape[0], np.float32(0)
-    for p in range(FAN):
-        acc[p] = zero
-    for j in range(0, d, 2):
-        # Unsigned numbers, which need not be checked for being negative.
-        h, i, once = np.uint64(j), np.uint64(min(j + 1, d - 1)), np.float32(j + 1 < d)
-        x, low, high = q[h], boxes[0, h], boxes[1, h]
-        y, lower, upper = q[i], boxes[0, i], boxes[1, i]
-        for p in range(FAN):
-            s, t = low[p] - x, x - high[p]
-            s = s if s > t else t
-            s = s if s > zero else zero
-            u, v = lower[p] - y, y - upper[p]
-            u = u if u > v else v
-            u = once * (u if u > zero else zero)
-            acc[p] += s * s + u * u
-
-
-@lent
-def boxes_above(boxes, q, pivot, extra, acc):  # type: ignore[no-untyped-def]
-    """Upper bounds of the squared distance from q to what is in a group of boxes, written to `acc`.
-
-    Seen from the pivot, it is |y|^2 - 2 <y, q> + |q|^2 for a point y. Over a box with largest |y| = N that is at most
-    N^2 - 2 min <y, q> + |q|^2; the distance of the furthest corner would be far off, as boxes are wide. `extra` stands
-    for |q|^2 and for what rounding may do. Minus infinity for empty boxes. Four coordinates are taken at a time, for
-    the reason given in `boxes_below`; those that are too many count nothing.
-    """
-    d = q.shape[0]
-    for p in range(FAN):
-        acc[p] = boxes[1, d, p] + extra
-    for j in range(0, d, 4):
-        h, i, k = min(j + 1, d - 1), min(j + 2, d - 1), min(j + 3, d - 1)
-        m, x = pivot[j], np.float32(2) * (q[j] - pivot[j])
-        m1, x1 = pivot[h], np.float32(2 * (j + 1 < d)) * (q[h] - pivot[h])
-        m2, x2 = pivot[i], np.float32(2 * (j + 2 < d)) * (q[i] - pivot[i])
-        m3, x3 = pivot[k], np.float32(2 * (j + 3 < d)) * (q[k] - pivot[k])
-        side, side1 = boxes[1 if x < 0 else 0, j], boxes[1 if x1 < 0 else 0, h]
-        side2, side3 = boxes[1 if x2 < 0 else 0, i], boxes[1 if x3 < 0 else 0, k]
-        for p in range(FAN):
-            first, second = x * (side[p] - m) + x1 * (side1[p] - m1), x2 * (side2[p] - m2) + x3 * (side3[p] - m3)
-            acc[p] -= first + second
-    low, high = boxes[0, 0], boxes[1, 0]
-    for p in range(FAN):
-        acc[p] = acc[p] if low[p] <= high[p] else np.float32(-np.inf)
 
 
 @lent
@@ -329,6 +277,10 @@ def furthest(points, query):  # type: ignore[no-untyped-def]
     far, most = np.int64(-1), -1.0
     reach = points.scales[RADIUS] + norm
     extra = np.float32(points.near[d] + reach * reach * (d + 16) * np.sqrt(d) * 2.0**-21)
+    # The second bound is for queries that many boxes are left for, as long as it leaves out one of each group.
+    away, slack = np.sqrt(points.near[d]), np.float32(reach * 2.0**-20)
+    wide = np.float32(points.near[d] + reach * reach * (d + 16) * (d + 16) * 2.0**-21)
+    groups, left_out = -8 if away > slack and not blind else -(2**40), 0
     tier = state[TIERS] - 1
     bounds[0], stack[0], top = np.inf, state[FIRST + tier] * TIER_BASE + tier, 1
     while top > 0:
@@ -338,6 +290,13 @@ def furthest(points, query):  # type: ignore[no-untyped-def]
         group, tier = stack[top] // TIER_BASE, stack[top] % TIER_BASE
         if tier < LEAF_TIER:
             boxes_above(points.boxes[group], q, points.pivot, extra, acc[:FAN])
+            groups += 1
+            if groups > 0 and left_out + 3 >= groups:
+                for p in range(FAN):
+                    left_out += acc[p] >= limit
+                boxes_within(points.boxes[group], q, away, points.pivot, wide, slack, acc)
+                for p in range(FAN):
+                    left_out -= acc[p] >= limit
             at, base = (group - state[FIRST + tier]) * FAN, top
             for p in range(FAN):
                 if acc[p] >= limit:

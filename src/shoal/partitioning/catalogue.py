@@ -261,7 +261,7 @@ METHODS: tuple[Method, ...] = (
         "univariate",
         "the optimum for a single coordinate",
         f"{DOMINGO}, 4.1 (Hansen, Mukherjee 2003); {THAETER}, 4.3",
-        "O(n log n + n k) time, O(n) memory",
+        "O(n log n + n k) time, from k = 100 on mostly O(n log n + n log k); O(n) memory",
         "paths:univariate",
         univariate=True,
         optimal=True,

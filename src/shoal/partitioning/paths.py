@@ -13,9 +13,13 @@ import numpy as np
 from shoal.arrays import Array
 from shoal.kernels.cuts import cut_in_order, cut_values
 from shoal.kernels.growth import FROM_MEAN, OPPOSITE
+from shoal.kernels.monotone_cuts import cut_many
 from shoal.partitioning.maximum_distance import FurthestPairs, grow_groups, md_groups
 from shoal.partitioning.pool import Groups, Pool, by_distance, members
 from shoal.progress import Progress, part, silent
+
+# For groups of so many values, a search that makes use of their order takes less time than all cuts do.
+LARGE, LARGEST = 100, 100_000
 
 
 def mhm(X: Array, order: Array, k: int) -> Array:
@@ -37,11 +41,14 @@ def univariate(X: Array, k: int, *, report: Progress = silent) -> Array:
     """Return an optimal partition of a single coordinate: the best cut of the sorted values (D 4.1).
 
     An optimal group is a run of the sorted values with at most 2k - 1 records, so the best cut is the
-    optimum. No digits are lost if all values are close to, say, 1e9 (see `shoal.kernels.cuts`).
+    optimum. No digits are lost if all values are close to, say, 1e9 (see `shoal.kernels.cuts`). The labels do
+    not depend on which search finds it.
     """
     order = ascending(X[:, 0])
+    values = X[order, 0]
+    found = cut_many(values, k) if LARGE <= k <= LARGEST else np.empty(0, np.int64)
     labels = np.empty(len(X), np.int64)
-    labels[order] = cut_values(X[order, 0], k)
+    labels[order] = found if len(found) else cut_values(values, k)
     return labels
 
 

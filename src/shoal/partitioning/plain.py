@@ -14,6 +14,8 @@ from shoal.arrays import Array
 
 # Rows whose distances to all others are looked at together: few enough to stay close to the processor.
 ROWS = 64
+# Groups of at most so many records are summed together; larger ones are few, and summed one by one.
+TOGETHER = 64
 
 
 def mdav(X: Array, k: int) -> Array:
@@ -115,17 +117,42 @@ def cost_of(X: Array) -> float:
     return pair_sum(squares_to(X.T, mean_of(X)).tolist())
 
 
-def all_means(X: Array, members: Iterable[Array]) -> Array:
-    """Return the mean of each group, given its rows: float64[g, d]."""
-    return np.array([mean_of(X[rows]) for rows in members])
+def all_means(X: Array, labels: Array) -> Array:
+    """Return the mean of each group, as `mean_of` its rows; 0 for groups without any: float64[g, d].
+
+    Of small groups, one record each is added at a time to the sums of all of them.
+    """
+    sizes = np.bincount(labels)
+    order, first = np.argsort(labels, kind="stable"), np.cumsum(sizes) - sizes
+    means = np.zeros((len(sizes), X.shape[1]))
+    for group in np.flatnonzero(sizes > TOGETHER).tolist():
+        means[group] = mean_of(X[order[first[group] : first[group] + sizes[group]]])
+    small = np.flatnonzero((sizes > 0) & (sizes <= TOGETHER))
+    small = small[np.argsort(-sizes[small], kind="stable")]
+    own, firsts = sizes[small], X[order[first[small]]]
+    high, low, equal = np.zeros_like(firsts), np.zeros_like(firsts), np.ones(len(small), bool)
+    for step in range(int(own.max(initial=0))):
+        count = int(np.searchsorted(-own, -step))  # groups that have so many records
+        x = X[order[first[small[:count]] + step]]
+        high[:count], low[:count] = _added(high[:count], low[:count], x)
+        equal[:count] &= (x == firsts[:count]).all(axis=1)
+    # The mean of equal rows is their value.
+    means[small] = np.where(equal[:, None], firsts + 0.0, (high + low) / own[:, None])
+    return means
 
 
-def squared_error(X: Array, members: Iterable[Array]) -> float:
+def squared_error(X: Array, labels: Array) -> float:
     """Return the sum over all records, in their order, of the squared distance to the mean of their group."""
-    squares = np.empty(len(X))
-    for rows in filter(len, members):
-        squares[rows] = squares_to(X[rows].T, mean_of(X[rows]))
-    return pair_sum(squares.tolist())
+    return pair_sum(squares_to(X.T, all_means(X, labels)[labels].T).tolist())
+
+
+def _added(high: Array, low: Array, x: Array) -> tuple[Array, Array]:
+    """Return sums that are kept in pairs of numbers after one more number, as in `pair_sum`."""
+    total = high + x
+    part = total - high
+    error = (high - (total - part)) + (x - part) + low
+    high = total + error
+    return high, error - (high - total)
 
 
 def pair_sum(values: Iterable[float]) -> float:

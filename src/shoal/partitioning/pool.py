@@ -334,7 +334,7 @@ def cost_of(X: Array, rows: Array) -> float:
 def all_means(X: Array, labels: Array) -> Array:
     """Return the mean of each group, from sums that do not depend on the order of the records: float64[g, d]."""
     if len(X) <= SMALL_TABLE:
-        return _plain.all_means(X, members(labels))
+        return _plain.all_means(X, labels)
     means: Array = _groups.all_means(X, labels, int(labels.max()) + 1)
     return means
 
@@ -342,7 +342,7 @@ def all_means(X: Array, labels: Array) -> Array:
 def squared_error(X: Array, labels: Array) -> float:
     """Return the sum over all records of the squared distance to the mean of their group."""
     if len(X) <= SMALL_TABLE:
-        return _plain.squared_error(X, members(labels))
+        return _plain.squared_error(X, labels)
     return float(_groups.squared_error(X, labels, int(labels.max()) + 1))
 
 

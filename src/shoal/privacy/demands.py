@@ -87,9 +87,14 @@ def models_of(plan: Plan, name: str) -> list[SensitiveModel]:
     return models + [model(spec) for spec in plan.models.get(name, ())]
 
 
-def attribute_of(table: Any, name: str, plan: Plan, *, text: bool = False, decimal: str = ".") -> Sensitive:
-    """Return a sensitive attribute of a table, of the kind given in the plan or else inferred."""
-    column = attribute(table, name, plan, text=text, decimal=decimal, sensitive=True)
+def attribute_of(
+    table: Any, name: str, plan: Plan, *, text: bool = False, decimal: str = ".", counts: Array | None = None
+) -> Sensitive:
+    """Return a sensitive attribute of a table, of the kind given in the plan or else inferred.
+
+    If the table holds different rows of a larger one, `counts` int64[n] says how often each occurs there.
+    """
+    column = attribute(table, name, plan, text=text, decimal=decimal, sensitive=True, counts=counts)
     refuse_finer(table.column(name), column.attribute.kind, name)
     return sensitive_of(name, column.values, column.attribute.kind, column.attribute.hierarchy, decimal=decimal)
 

@@ -22,6 +22,7 @@ from shoal.errors import ShoalError
 from shoal.kernels import kicks
 from shoal.kernels.cache import folder_of, remove_stale
 from shoal.partitioning import compiling
+from shoal.partitioning.paths import LARGE
 from shoal.partitioning.pool import SMALL_TABLE
 from shoal.partitioning.registry import METHODS, REFINEMENTS, Method, find
 from shoal.partitioning.run import partition, refine
@@ -109,6 +110,8 @@ def _run(method: Method) -> None:
     for n in sizes:
         with suppress(ShoalError):  # some are for few records only
             partition(_table(n, 1 if method.univariate else 3), K, method.name, random_state=0, **options)
+    if method.univariate:
+        partition(_table(2 * LARGE, 1), LARGE, method.name)
 
 
 def _refine(name: str) -> None:

@@ -105,9 +105,12 @@ def _changed(read: Read, column: Any, plan: Plan) -> tuple[Read, Any]:
             )
         new = rounded(new, plan.rounding[name])
     if name in plan.bottom_coding:
-        new = np.maximum(new, _limit(plan, "bottom_coding", name, kind))
+        # Not np.maximum, of which the processor decides whether 0 or -0 is more.
+        bottom = _limit(plan, "bottom_coding", name, kind)
+        new = np.where(new < bottom, bottom, new)
     if name in plan.top_coding:
-        new = np.minimum(new, _limit(plan, "top_coding", name, kind))
+        top = _limit(plan, "top_coding", name, kind)
+        new = np.where(new > top, top, new)
     if kind == "integer" and not (new[~values.missing] == np.rint(new[~values.missing])).all():
         raise OptionError(
             f"The {field!r} of a plan must be a whole number for {name!r}, which holds whole numbers.",

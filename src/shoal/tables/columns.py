@@ -28,22 +28,28 @@ MOST_DIGITS = 12
 MICROSECONDS = {"s": 1_000_000, "ms": 1_000}
 
 
-def infer(column: Any, *, text: bool, decimal: str, name: str, thousands: str | None = None) -> tuple[str, str]:
-    """Return the kind of a column, and a note that explains a kind which may surprise."""
+def infer(
+    column: Any, *, text: bool, decimal: str, name: str, thousands: str | None = None, counts: Array | None = None
+) -> tuple[str, str]:
+    """Return the kind of a column, and a note that explains a kind which may surprise.
+
+    If the column holds the different values of a larger one, `counts` int64[n] says how often each occurs there.
+    """
     import pyarrow as pa
 
     kind = column.type
     if pa.types.is_dictionary(kind):
         return ("ordinal", "ordered categories") if kind.ordered else ("nominal", "")
     if is_text(kind):
-        return texts.infer(column, decimal, name, thousands) if text else ("nominal", "")
+        return texts.infer(column, decimal, name, thousands, counts) if text else ("nominal", "")
     if pa.types.is_boolean(kind):
         return "boolean", ""
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
         numbers = floats(column)
-        present = numbers[~np.isnan(numbers)]
+        here = ~np.isnan(numbers)
+        present = numbers[here]
         whole = bool((present == np.rint(present)).all())
-        pattern = of_digits(present, name) if whole else None
+        pattern = of_digits(present, name, None if counts is None else counts[here]) if whole else None
         if pattern is not None:
             return kind_of(pattern), f"digits read as dates of the form {pattern}"
         if pa.types.is_integer(kind):

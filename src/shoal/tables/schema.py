@@ -7,13 +7,14 @@ names as a hint.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from shoal.arrays import Array
-from shoal.errors import OptionError, Problems, near_names
+from shoal.errors import OptionError, Problems, equal_ones_counted_once, near_names
 from shoal.plan import Plan
 from shoal.tables import columns as _columns
 from shoal.tables.calendar import OF_TIMES
@@ -241,22 +242,28 @@ def attribute(
     as values. In a column of text that holds numbers or dates otherwise, a marker that is neither is missing.
     If the table holds different rows of a larger one, `counts` int64[n] says how often each occurs there.
     """
+    import pyarrow as pa
+
     column = without_markers(table.column(name), markers(plan, name), decimal)
     if sensitive:
-        column = _with_markers(table.column(name), column, plan, name, text, decimal)
-    kind, note = _kind_of(column, table.schema, name, plan, text, decimal)
-    declared = kind == plan.types.get(name) or any(name in d for d in (plan.hierarchies, plan.levels, plan.formats))
-    values, writing = _columns.decode(
-        column,
-        kind,
-        text=text,
-        decimal=decimal,
-        digits=plan.digits.get(name),
-        pattern=plan.formats.get(name, ""),
-        levels=plan.levels.get(name, ()),
-        name=name,
-        thousands=plan.thousands,
-    )
+        column = _with_markers(table.column(name), column, plan, name, text, decimal, counts)
+    kind, note = _kind_of(column, table.schema, name, plan, text, decimal, counts)
+    # Patterns are of dates in text and digits: dates and moments of Arrow are written as they always are.
+    pattern = "" if pa.types.is_temporal(column.type) else plan.formats.get(name, "")
+    declared = kind == plan.types.get(name) or any(name in d for d in (plan.hierarchies, plan.levels))
+    declared = declared or bool(plan.formats.get(name))
+    with nullcontext() if counts is None else equal_ones_counted_once():
+        values, writing = _columns.decode(
+            column,
+            kind,
+            text=text,
+            decimal=decimal,
+            digits=plan.digits.get(name),
+            pattern=pattern,
+            levels=plan.levels.get(name, ()),
+            name=name,
+            thousands=plan.thousands,
+        )
     default = None
     by_values = not declared and kind in ("integer", "continuous") and _is_open(kind, plan, name)
     if by_values and isinstance(values, Numbers):
@@ -271,7 +278,8 @@ def attribute(
         note = "; ".join(filter(None, [note, f"many values, compared in {plan.coordinates} random directions"]))
     hierarchy = None
     if kind == "hierarchical" and isinstance(values, Codes):
-        hierarchy = hierarchy_of(plan, name, values, rows=counts is None)
+        with nullcontext() if counts is None else equal_ones_counted_once():
+            hierarchy = hierarchy_of(plan, name, values, rows=counts is None)
     how, step = _representative(plan, name, kind, default), plan.outward.get(name)
     step = None if step is None else checked_step(step, kind, how, name)
     importance = plan.importance.get(name, 1.0)
@@ -284,7 +292,9 @@ def _different(values: Codes) -> int:
     return int(np.count_nonzero(np.bincount(values.codes + 1)))
 
 
-def _kind_of(column: Any, schema: Any, name: str, plan: Plan, text: bool, decimal: str) -> tuple[str, str]:
+def _kind_of(
+    column: Any, schema: Any, name: str, plan: Plan, text: bool, decimal: str, counts: Array | None
+) -> tuple[str, str]:
     """Return the kind of a column, declared or inferred, and a note that explains a kind which may surprise."""
     kind: str | None = plan.types.get(name)
     note, pattern = "", plan.formats.get(name, "")
@@ -308,7 +318,8 @@ def _kind_of(column: Any, schema: Any, name: str, plan: Plan, text: bool, decima
         said = said_of(column, schema, name)
         kind, note = said.kind, said.note
         if kind is None:
-            kind, why = _columns.infer(column, text=text, decimal=decimal, name=name, thousands=plan.thousands)
+            how: dict[str, Any] = {"text": text, "decimal": decimal, "thousands": plan.thousands}
+            kind, why = _columns.infer(column, name=name, counts=counts, **how)
             note = "; ".join(filter(None, [why, note]))
     if "%y" in pattern:
         note = "years of two digits are read as 1969 to 2068"
@@ -333,13 +344,16 @@ def _of_few(values: Numbers, kind: str, counts: Array | None = None) -> tuple[st
     return "integer", "median", f"{words}, 'nominal' takes them for codes"
 
 
-def _with_markers(column: Any, without: Any, plan: Plan, name: str, text: bool, decimal: str) -> Any:
+def _with_markers(
+    column: Any, without: Any, plan: Plan, name: str, text: bool, decimal: str, counts: Array | None
+) -> Any:
     """Return a sensitive column in which only those markers are missing that are no values of its type."""
     if column.null_count == without.null_count:
         return column
     kind: str | None = plan.types.get(name)
     if kind is None:
-        kind = _columns.infer(without, text=text, decimal=decimal, name=name, thousands=plan.thousands)[0]
+        how: dict[str, Any] = {"text": text, "decimal": decimal, "thousands": plan.thousands}
+        kind = _columns.infer(without, name=name, counts=counts, **how)[0]
     pattern = plan.formats.get(name, "")
     foreign = [one for one in markers(plan, name) if not can_hold(column, one, kind, decimal, pattern)]
     kept = without_markers(column, foreign, decimal)

@@ -38,26 +38,39 @@ NEARLY_ALL = 0.5
 MANY_TEXTS = 1000
 
 
-def infer(column: Any, decimal: str, name: str, thousands: str | None = None) -> tuple[str, str]:
-    """Return the kind of a text column, and a note that explains a kind which may surprise."""
+def infer(
+    column: Any, decimal: str, name: str, thousands: str | None = None, counts: Array | None = None
+) -> tuple[str, str]:
+    """Return the kind of a text column, and a note that explains a kind which may surprise.
+
+    If the column holds the different texts of a larger one, `counts` int64[n] says how often each occurs there.
+    """
     present = trimmed(column.drop_null())
+    counts = of_present(counts, column)
     if len(present) == 0:
         return "nominal", "no values"
     if matches(present, BOOLEAN):
         return ("boolean", "") if len(column.unique().drop_null()) <= 2 else ("nominal", "true and false in many forms")
-    kind = _of_numbers(present, decimal, name, thousands)
+    kind = _of_numbers(present, decimal, name, thousands, counts)
     if kind is not None:
         return kind
     moments = dates.recognised(present, name)
     if moments is not None:
         return moments.kind, moments.note
-    refuse_nearly("numbers", LIKE_A_NUMBER, present, name)
-    refuse_nearly("numbers", DECIMAL, present, name, plain_numbers(present, decimal))
-    refuse_nearly("dates", dates.DATED, present, name)
+    refuse_nearly("numbers", LIKE_A_NUMBER, present, name, counts=counts)
+    refuse_nearly("numbers", DECIMAL, present, name, plain_numbers(present, decimal), counts)
+    refuse_nearly("dates", dates.DATED, present, name, counts=counts)
     return "nominal", ""
 
 
-def _of_numbers(present: Any, decimal: str, name: str, thousands: str | None) -> tuple[str, str] | None:
+def of_present(counts: Array | None, column: Any) -> Array | None:
+    """Return the counts of the values of a column that are not null."""
+    return None if counts is None else counts[np.asarray(column.is_valid())]
+
+
+def _of_numbers(
+    present: Any, decimal: str, name: str, thousands: str | None, counts: Array | None
+) -> tuple[str, str] | None:
     """Return the kind and the note of texts that are all numbers, else None."""
     found = numerals.read(present, decimal, thousands, name)
     if found is None:
@@ -68,30 +81,21 @@ def _of_numbers(present: Any, decimal: str, name: str, thousands: str | None) ->
             numerals.refuse_unclear_decimals(numbers, decimal, name)
         return "continuous", ""
     if numeral == Numeral():
-        pattern = digits_pattern(numbers, name)
+        pattern = digits_pattern(numbers, name, counts)
         if pattern is not None:
             return kind_of(pattern), f"digits read as dates of the form {pattern}"
     return ("nominal", "codes: some have leading zeros") if contains(numbers, LEADING_ZERO) else ("integer", "")
 
 
-def counts_matter(different: Any, decimal: str) -> bool:
-    """Return whether the kind of a text column may depend on how often its different texts occur.
+def digits_pattern(texts: Any, name: str, counts: Array | None = None) -> str | None:
+    """Return the pattern of texts of digits that are dates, such as 19860328, or None if they are other numbers.
 
-    It does so only if some of them look like numbers or dates and others do not, or if digits may be dates.
+    If given, `counts` int64[n] says in how many rows each text occurs.
     """
-    present = trimmed(different)
-    forms = ((present, LIKE_A_NUMBER), (plain_numbers(present, decimal), DECIMAL), (present, dates.DATED))
-    if any(0 < count(column, pattern) < len(present) for column, pattern in forms):
-        return True
-    return contains(present, r"\d{6}")
-
-
-def digits_pattern(texts: Any, name: str) -> str | None:
-    """Return the pattern of texts of digits that are dates, such as 19860328, or None if they are other numbers."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    pattern = of_digits(pc.cast(texts, pa.float64()).to_numpy(zero_copy_only=False), name)
+    pattern = of_digits(pc.cast(texts, pa.float64()).to_numpy(zero_copy_only=False), name, counts)
     # Without its zero, 1021986 may be the first or the tenth day of a month.
     whole = pattern is None or matches(texts, rf"^\d{{{WIDTHS[pattern]}}}$")
     return pattern if whole else None
@@ -111,24 +115,30 @@ def equal(column: Any, marker: Any, decimal: str) -> Any:
     return pc.or_(same, pc.equal(pc.cast(pc.if_else(plain, numbers, "nan"), pa.float64()), float(marker)))
 
 
-def refuse_nearly(what: str, pattern: str, texts: Any, name: str, plain: Any = None) -> None:
+def refuse_nearly(
+    what: str, pattern: str, texts: Any, name: str, plain: Any = None, counts: Array | None = None
+) -> None:
     """Raise DataError if most texts of a column match the pattern of numbers or dates, but not all of them.
 
     If all others are well-known markers of missing values, some are enough. If given, the `plain` forms of the texts
-    are those that must match.
+    are those that must match, and `counts` int64[n] says in how many rows each text occurs.
     """
     import pyarrow.compute as pc
 
-    others = texts.filter(pc.invert(pc.match_substring_regex(texts if plain is None else plain, pattern)))
+    other = pc.invert(pc.match_substring_regex(texts if plain is None else plain, pattern))
+    others = texts.filter(other)
     if len(others) in (0, len(texts)):
         return
+    weights = np.ones(len(texts), np.int64) if counts is None else counts
+    all_rows, weights = int(weights.sum()), weights[np.asarray(other)]
+    rows = int(weights.sum())
     found = {text: text.lower() in _KNOWN for text in different(others)} if _few(others) else {}
     markers = sorted((text for text, known in found.items() if known), key=lambda text: (text.lower(), text))
-    counts = {marker: int(pc.sum(pc.equal(others, marker)).as_py()) for marker in markers}
-    rest = len(others) - sum(counts.values())
-    if len(others) > (1 - NEARLY_ALL) * len(texts) and rest:
+    told = {marker: int(weights[np.asarray(pc.equal(others, marker))].sum()) for marker in markers}
+    rest = rows - sum(told.values())
+    if rows > (1 - NEARLY_ALL) * all_rows and rest:
         return
-    said = [f"{marker!r} in {times}" for marker, times in counts.items()]
+    said = [f"{marker!r} in {times}" for marker, times in told.items()]
     said += [f"something else in {rest}"] if rest else []
     got = ", ".join(said[:-1]) + (" and " if len(said) > 1 else "") + said[-1]
     declared = f"missing_values=[{', '.join(map(repr, markers))}]"
@@ -142,7 +152,7 @@ def refuse_nearly(what: str, pattern: str, texts: Any, name: str, plain: Any = N
     else:
         that = "that means 'no value', declare it" if len(markers) == 1 else "these mean 'no value', declare them"
         hint = f"if {that}: {declared}."
-    raise DataError(f"The column {name!r} must hold {what} in all rows. Got {got} of {len(texts)}.", hint=hint)
+    raise DataError(f"The column {name!r} must hold {what} in all rows. Got {got} of {all_rows}.", hint=hint)
 
 
 def _few(texts: Any) -> bool:

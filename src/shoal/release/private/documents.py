@@ -8,6 +8,7 @@ for in the ledger.
 from __future__ import annotations
 
 import platform
+from functools import cache
 from importlib import metadata
 from os import PathLike
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -84,8 +85,12 @@ class PrivateCertificate(_Part):
 
 def versions() -> dict[str, str]:
     """Return the versions of Shoal, Python and the packages that affect a private release."""
-    installed = {package: metadata.version(package) for package in PACKAGES}
-    return {"shoal": shoal.__version__, "python": platform.python_version(), **installed}
+    return {"shoal": shoal.__version__, "python": platform.python_version(), **_installed()}
+
+
+@cache
+def _installed() -> dict[str, str]:
+    return {package: metadata.version(package) for package in PACKAGES}
 
 
 def certificate_of(table: PrivateTable) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from shoal.io.formats import locate
 from shoal.io.parts import parts_of
 from shoal.plan import Plan
 from shoal.progress import part, throttled
-from shoal.tables import schema, texts
+from shoal.tables import schema
 from shoal.tables.identifiers import TELLING_SHARE, different_values
 from shoal.tables.notation import is_text
 from shoal.tables.values import Codes, Numbers
@@ -111,7 +111,7 @@ def _column(table: Any, name: str, *, text: bool, decimal: str) -> dict[str, Any
     values = table.column(name)
     missing = values.null_count
     present = len(values) - missing
-    few, different = _different(table, name, text=text, decimal=decimal)
+    few, different = _different(table, name)
     suspect = 0
     if different > TELLING_SHARE * present:  # with fewer, nothing looks like an identifier
         with suppress(ShoalError, NotImplementedError, ValueError):
@@ -146,8 +146,8 @@ def _column(table: Any, name: str, *, text: bool, decimal: str) -> dict[str, Any
     return {**told, "picture": nothing if suspect else picture(read.values, kind, counts)}
 
 
-def _different(table: Any, name: str, *, text: bool, decimal: str) -> tuple[Few | None, int]:
-    """Return the different texts of a column with their counts, if they say as much as all rows; and their number."""
+def _different(table: Any, name: str) -> tuple[Few | None, int]:
+    """Return the different texts of a column with their counts, if they are few; and their number."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -158,7 +158,7 @@ def _different(table: Any, name: str, *, text: bool, decimal: str) -> tuple[Few 
         found = pc.value_counts(values.drop_null())
     except (NotImplementedError, ValueError):  # of lists and other values that are not compared
         return None, 0
-    if len(found) > OFTEN_ENOUGH * len(values) or (text and texts.counts_matter(found.field("values"), decimal)):
+    if len(found) > OFTEN_ENOUGH * len(values):
         return None, len(found)
     schema = pa.schema([table.schema.field(name)], metadata=table.schema.metadata)
     column = pa.chunked_array([found.field("values")])
