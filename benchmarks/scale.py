@@ -139,11 +139,12 @@ def spark(source: str, output: str, fields: dict[str, Any], runs: int) -> dict[s
 
     begun = time.perf_counter()
     with opened("local[2]") as session:
-        started, clocks = time.perf_counter() - begun, []
+        started, clocks, processors = time.perf_counter() - begun, [], []
         for _ in range(runs):
-            before, start = _shuffled(session), time.perf_counter()
+            before, start, used = _shuffled(session), time.perf_counter(), _used()
             release = run(Job(Plan.of(engine="spark", **fields), source, output, force=True), Hooks(), session=session)
             clocks.append(round(time.perf_counter() - start, 1))
+            processors.append(round(_used() - used, 1))
             moved = _shuffled(session) - before
         return {
             "rows": release.audit.rows,
@@ -152,9 +153,19 @@ def spark(source: str, output: str, fields: dict[str, Any], runs: int) -> dict[s
             "method": release.blocks[0].method,
             "start": round(started, 1),
             "clocks": clocks,
+            "processors": processors,
             "phases": {name: round(seconds, 1) for name, seconds in release.timings.items()},
             "shuffled": moved,
         }
+
+
+def _used() -> float:
+    """Return the seconds of the processor that this process and all that it has started have taken, ended ones too."""
+    ticks = 0
+    for pid in _tree(os.getpid()):
+        with suppress(OSError):  # gone meanwhile
+            ticks += sum(map(int, Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[11:15]))
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def _shuffled(session: Any) -> int:
