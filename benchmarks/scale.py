@@ -129,7 +129,7 @@ def stream(source: str, output: str, fields: dict[str, Any], how: dict[str, Any]
     }
 
 
-def spark(source: str, output: str, fields: dict[str, Any], runs: int) -> dict[str, Any]:
+def spark(source: str, output: str, fields: dict[str, Any], how: dict[str, Any], runs: int) -> dict[str, Any]:
     """Anonymise a file with a local Spark of two workers, several times in one session; the first run is cold."""
     from shoal.engines.spark_run import run
     from shoal.engines.spark_session import opened
@@ -142,7 +142,8 @@ def spark(source: str, output: str, fields: dict[str, Any], runs: int) -> dict[s
         started, clocks, processors = time.perf_counter() - begun, [], []
         for _ in range(runs):
             before, start, used = _shuffled(session), time.perf_counter(), _used()
-            release = run(Job(Plan.of(engine="spark", **fields), source, output, force=True), Hooks(), session=session)
+            job = Job(Plan.of(engine="spark", **fields), source, output, force=True)
+            release = run(job, Hooks(), session=session, **how)
             clocks.append(round(time.perf_counter() - start, 1))
             processors.append(round(_used() - used, 1))
             moved = _shuffled(session) - before
@@ -285,16 +286,16 @@ def _one(given: argparse.Namespace, millions: float, k: int) -> None:
     fields: dict[str, Any] = {"k": k, "method": given.method}
     name = f"{millions:g} million, k = {k}"
     paths = {"source": str(source), "output": str(output)}
-    if given.spark:
-        found = measured("spark", folder, **paths, fields=fields, runs=2 if millions <= 2 else 1)
-        shutil.rmtree(output)
-        _keep(given, "spark", name, found)
-        return
     how = {} if given.rounds is None else {"rounds": given.rounds}
-    found = measured("stream", folder, **paths, fields={**fields, "memory": given.memory}, how=how)
-    output.unlink()
     others = [given.method] if given.method != "auto" else []
     others += [] if given.rounds is None else [f"{given.rounds} rounds"]
+    if given.spark:
+        found = measured("spark", folder, **paths, fields=fields, how=how, runs=2 if millions <= 2 else 1)
+        shutil.rmtree(output)
+        _keep(given, "spark", ", ".join([name, *others]), found)
+        return
+    found = measured("stream", folder, **paths, fields={**fields, "memory": given.memory}, how=how)
+    output.unlink()
     others += [] if given.memory == "2GB" else [given.memory]
     _keep(given, "stream", ", ".join([name, *others]), found)
     if given.against and (given.trial or name not in scale_page.known().get("memory", {})):
