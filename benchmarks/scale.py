@@ -129,7 +129,7 @@ def stream(source: str, output: str, fields: dict[str, Any], how: dict[str, Any]
     }
 
 
-def spark(source: str, output: str, fields: dict[str, Any], runs: int) -> dict[str, Any]:
+def spark(source: str, output: str, fields: dict[str, Any], how: dict[str, Any], runs: int) -> dict[str, Any]:
     """Anonymise a file with a local Spark of two workers, several times in one session; the first run is cold."""
     from shoal.engines.spark_run import run
     from shoal.engines.spark_session import opened
@@ -139,11 +139,13 @@ def spark(source: str, output: str, fields: dict[str, Any], runs: int) -> dict[s
 
     begun = time.perf_counter()
     with opened("local[2]") as session:
-        started, clocks = time.perf_counter() - begun, []
+        started, clocks, processors = time.perf_counter() - begun, [], []
         for _ in range(runs):
-            before, start = _shuffled(session), time.perf_counter()
-            release = run(Job(Plan.of(engine="spark", **fields), source, output, force=True), Hooks(), session=session)
+            before, start, used = _shuffled(session), time.perf_counter(), _used()
+            job = Job(Plan.of(engine="spark", **fields), source, output, force=True)
+            release = run(job, Hooks(), session=session, **how)
             clocks.append(round(time.perf_counter() - start, 1))
+            processors.append(round(_used() - used, 1))
             moved = _shuffled(session) - before
         return {
             "rows": release.audit.rows,
@@ -152,9 +154,19 @@ def spark(source: str, output: str, fields: dict[str, Any], runs: int) -> dict[s
             "method": release.blocks[0].method,
             "start": round(started, 1),
             "clocks": clocks,
+            "processors": processors,
             "phases": {name: round(seconds, 1) for name, seconds in release.timings.items()},
             "shuffled": moved,
         }
+
+
+def _used() -> float:
+    """Return the seconds of the processor that this process and all that it has started have taken, ended ones too."""
+    ticks = 0
+    for pid in _tree(os.getpid()):
+        with suppress(OSError):  # gone meanwhile
+            ticks += sum(map(int, Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[11:15]))
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def _shuffled(session: Any) -> int:
@@ -274,16 +286,16 @@ def _one(given: argparse.Namespace, millions: float, k: int) -> None:
     fields: dict[str, Any] = {"k": k, "method": given.method}
     name = f"{millions:g} million, k = {k}"
     paths = {"source": str(source), "output": str(output)}
-    if given.spark:
-        found = measured("spark", folder, **paths, fields=fields, runs=2 if millions <= 2 else 1)
-        shutil.rmtree(output)
-        _keep(given, "spark", name, found)
-        return
     how = {} if given.rounds is None else {"rounds": given.rounds}
-    found = measured("stream", folder, **paths, fields={**fields, "memory": given.memory}, how=how)
-    output.unlink()
     others = [given.method] if given.method != "auto" else []
     others += [] if given.rounds is None else [f"{given.rounds} rounds"]
+    if given.spark:
+        found = measured("spark", folder, **paths, fields=fields, how=how, runs=2 if millions <= 2 else 1)
+        shutil.rmtree(output)
+        _keep(given, "spark", ", ".join([name, *others]), found)
+        return
+    found = measured("stream", folder, **paths, fields={**fields, "memory": given.memory}, how=how)
+    output.unlink()
     others += [] if given.memory == "2GB" else [given.memory]
     _keep(given, "stream", ", ".join([name, *others]), found)
     if given.against and (given.trial or name not in scale_page.known().get("memory", {})):

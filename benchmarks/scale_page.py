@@ -126,14 +126,21 @@ def _spark(every: dict[str, Any]) -> str:
     rows, used = [], []
     for name, one in sorted(every.get("spark", {}).items(), key=lambda one: one[1]["rows"]):
         beside = every.get("stream", {}).get(name)
-        warm, again = one["clocks"][-1], len(one["clocks"]) > 1
-        cells = [name, f"{one['start']:.0f}", f"{one['clocks'][0]:.0f}", f"{warm:.0f}" if again else ""]
-        cells.append("" if beside is None else f"{warm / beside['clock']:.2f}")
+        again, overhead = len(one["clocks"]) > 1, _overhead(one, beside)
+        cells = [name, f"{one['start']:.0f}", f"{one['clocks'][0]:.0f}", f"{one['clocks'][-1]:.0f}" if again else ""]
+        cells += [f"{one['processors'][-1]:.0f}" if "processors" in one else "", overhead and f"{overhead:.2f}"]
         cells += [f"{one['shuffled'] / one['rows']:.0f}", f"{one['peak'] / 1e9:.2f}", f"{100 * one['loss']:.3f}"]
-        rows.append(cells)
+        rows.append(list(map(str, cells)))
         used.append(one)
-    head = ["rows", "start, s", "first run, s", "again, s", "times the stream", "bytes shuffled a row"]
-    return table([*head, "peak, GB", "loss, %"], rows, used)
+    head = ["rows", "start, s", "first run, s", "again, s", "processor of the last, s", "times the stream"]
+    return table([*head, "bytes shuffled a row", "peak, GB", "loss, %"], rows, used)
+
+
+def _overhead(spark: dict[str, Any], stream: dict[str, Any] | None) -> float | str:
+    """Return how many times the stream's seconds of the processor Spark took for the same groups, if that is known."""
+    if stream is None or "processors" not in spark or spark["method"] != stream["method"]:
+        return ""
+    return float(spark["processors"][-1] / stream["processor"])
 
 
 def _cuts(every: dict[str, Any]) -> str:
@@ -145,17 +152,19 @@ def _cuts(every: dict[str, Any]) -> str:
 
 def _model(every: dict[str, Any]) -> str:
     """Return what 10 billion records would take, by the measured seconds and bytes of a row."""
-    name, spark = max(every.get("spark", {}).items(), key=lambda one: one[1]["rows"], default=("", None))
+    alike = {name: one for name, one in every.get("spark", {}).items() if re.fullmatch(r"[\d.]+ million, k = 5", name)}
+    name, spark = max(alike.items(), key=lambda one: one[1]["rows"], default=("", None))
     beside = every.get("stream", {}).get(name)  # grouped alike
     rows, used = [], []
     for millions, one in _runs(every).items():
         seconds = one["processor"] / one["rows"]
         share = seconds * RECORDS / (MACHINES * CORES)
         cells = [f"{one['method']}, as of {millions:g} million", f"{1e6 * seconds:.1f}", f"{share / 3600:.1f}"]
-        if spark is not None and beside is not None:
-            overhead, moved = spark["clocks"][-1] / beside["clock"], spark["shuffled"] / spark["rows"]
+        overhead = "" if spark is None else _overhead(spark, beside)
+        if spark is not None and overhead:
+            moved = spark["shuffled"] / spark["rows"]
             sent = moved * RECORDS / MACHINES / NETWORK
-            cells += [f"{overhead:.2f}", f"{sent / 60:.0f}", f"{(share * max(overhead, 1.0) + sent) / 3600:.1f}"]
+            cells += [f"{overhead:.2f}", f"{sent / 60:.0f}", f"{(share * max(float(overhead), 1.0) + sent) / 3600:.1f}"]
             used.append(spark)
         rows.append([*cells, *[""] * (6 - len(cells))])
         used.append(one)

@@ -22,6 +22,7 @@ from shoal.engines import spark_audit, spark_frames, spark_job, spark_run, spark
 from shoal.engines.spark_run import How, release_of
 from shoal.errors import DataError, OptionError, ShoalError
 from shoal.plan import Plan
+from shoal.privacy.whole import Whole
 from shoal.release.hooks import Hooks
 
 
@@ -138,6 +139,14 @@ def test_zero_and_minus_zero_are_told_apart(spark):
     found = spark_run.spark_audit.counted(frame, ["x", "y.z"], 2)
     assert dict(found.sizes) == {1: 1, 2: 2}
     assert (found.classes_below, found.rows_below) == (1, 1)
+
+
+def test_what_holds_for_all_columns_is_the_same_if_all_are_grouped_on(spark):
+    """It is known then, and not counted again."""
+    frame = spark.createDataFrame([(1, "a"), (1, "a"), (1, "b"), (2, "c"), (2, "c"), (2, "c")], "x int, y string")
+    both = spark_audit.audited(frame, Plan(k=1), ["y", "x"])
+    one = spark_audit.audited(frame, Plan(k=1), ["x"])
+    assert both.whole == one.whole == Whole(columns=2, k=1, unique=1)
 
 
 def test_texts_that_a_collation_has_equal_are_told_apart(spark):
@@ -285,6 +294,7 @@ import sys
 from shoal.engines.spark_run import How, release_of
 from shoal.engines.spark_session import needed
 from shoal.plan import Plan
+from shoal.privacy.whole import Whole
 needed()
 from pyspark.sql import SparkSession
 if __name__ == "__main__":

@@ -11,8 +11,8 @@ ONE = {
     "phases": {"survey": [10.0, 15.0], "grouping": [700.0, 1300.0]},
 }
 SPARK = {
-    **{"rows": 10_000_000, "k": 5, "loss": 0.05, "method": "ona*", "start": 9.0, "clocks": [3000.0]},
-    **{"phases": {"survey": 60.0}, "shuffled": 4_000_000_000, "peak": 3_000_000_000},
+    **{"rows": 10_000_000, "k": 5, "loss": 0.05, "method": ONE["method"], "start": 9.0, "clocks": [3000.0]},
+    **{"processors": [5000.0], "phases": {"survey": 60.0}, "shuffled": 4_000_000_000, "peak": 3_000_000_000},
 }
 
 
@@ -40,6 +40,7 @@ def test_what_was_measured_is_kept_by_size_and_written(page):
     scale_page.keep("stream", "40 million, k = 5, cbfs, 0 rounds", {**ONE, "rows": 40_000_000, "method": "cbfs"})
     scale_page.keep("memory", "10 million, k = 5", {"k": 5, "loss": 0.049, "processor": 9.0})
     scale_page.keep("spark", "10 million, k = 5", SPARK)
+    scale_page.keep("spark", "40 million, k = 5, cbfs, 0 rounds", {**SPARK, "rows": 40_000_000})
     scale_page.write()
     scale_page.write()
     text = page.read_text()
@@ -50,7 +51,9 @@ def test_what_was_measured_is_kept_by_size_and_written(page):
     assert "| 40 | 0.38 |  |  | 32.50 |" in text
     assert "| 10 | 1.50 |  |  | 130.00 |" in text
     assert "5.000 (+2.04 %) | 4.950 (+1.02 %) |" in text
-    assert "| 10 million, k = 5 | 9 | 3000 |  | 2.00 | 400 | 3.00 | 5.000 |" in text
+    assert "| 10 million, k = 5 | 9 | 3000 |  | 5000 | 2.00 | 400 | 3.00 | 5.000 |" in text
+    # Nothing is compared with a stream that groups otherwise.
+    assert "| 40 million, k = 5, cbfs, 0 rounds | 9 | 3000 |  | 5000 |  | 100 | 3.00 | 5.000 |" in text
     # 250 microseconds a row, for 10^10 rows on 1,600 cores; twice that for Spark; 40 GB a machine through the network.
     assert "| 250.0 | 0.4 | 2.00 | 1 | 0.9 |" in text
     assert text.count(scale_page.NONE) == 1

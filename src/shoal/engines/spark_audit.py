@@ -72,7 +72,8 @@ def audited(
         How many units classes have (see :func:`units_of`), where they are counted.
     """
     with told():
-        result = replace(counted(frame, names, plan.k, units), whole=whole_of(frame))
+        result = counted(frame, names, plan.k, units)
+        result = replace(result, whole=whole_of(frame, names, result.sizes))
     if not plan.has_demands:
         return result
     models = models_of(frame, names, plan, result.rows, text=text, decimal=decimal)
@@ -99,9 +100,9 @@ def counted(frame: Any, names: Sequence[str], wanted: int, units: Mapping[int, t
     )
 
 
-def whole_of(frame: Any) -> Whole:
-    """Return what holds for all columns of a release together."""
-    sizes = sizes_of(frame, frame.columns)
+def whole_of(frame: Any, names: Sequence[str], known: Mapping[int, int]) -> Whole:
+    """Return what holds for all columns of a release together, given the sizes of its classes by these columns."""
+    sizes = known if set(names) == set(frame.columns) else sizes_of(frame, frame.columns)
     return Whole(len(frame.columns), min(sizes, default=0), sizes.get(1, 0))
 
 

@@ -14,7 +14,7 @@ from shoal.arrays import Array
 from shoal.partitioning.chains import Budget, Chain, field
 from shoal.partitioning.maximum_distance import mdav_plus
 from shoal.partitioning.paths import univariate
-from shoal.partitioning.pool import numbered
+from shoal.partitioning.pool import Pool, numbered
 from shoal.partitioning.refine import split_large
 
 
@@ -37,9 +37,13 @@ def short_search(X: Array, k: int, labels: Array, *, kicks: float, seed: int = 0
     if X.shape[1] == 1:
         return univariate(X, k)
     X = np.ascontiguousarray(X - X.mean(axis=0))  # around their mean, records keep the digits in which they differ
-    start = numbered(split_large(X, k, numbered(labels), mdav_plus, in_place=True))
+    order = Pool(X).in_order()  # near records next to each other, for the processor's cache
+    X = X[order]
+    start = numbered(split_large(X, k, numbered(labels[order]), mdav_plus, in_place=True))
     place = field(X, k, np.random.default_rng(seed), distant=False)
     chain = Chain(place, start, seed, remember=False)
     # Without heat, a kick is kept if it gains, whatever the last digit of an exponential is on this processor.
     chain.cycle(Budget(steps=round(kicks * len(X) / k**2)), Event(), heat=0.0)
-    return numbered(chain.best())
+    result = np.empty(len(X), np.int64)
+    result[order] = chain.best()
+    return numbered(result)
