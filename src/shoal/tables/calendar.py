@@ -88,6 +88,22 @@ def to_microseconds(column: Any, pattern: str) -> Array | None:
     return None if moments is None else spread(moments, texts)
 
 
+def completed(texts: Any, pattern: str) -> Any:
+    """Return texts of moments with the seconds, fractions and marks of a pattern where some of them leave them out."""
+    import pyarrow.compute as pc
+
+    clock = r"([T ]\d{1,2}:\d\d"  # not that of an offset, which has a sign
+    for part, lacking, whole in (
+        ("%M:%S", rf"{clock})($|[^:\d])", r"\1:00\2"),
+        ("%S.%f", rf"{clock}:\d\d)($|[^.\d])", r"\1.0\2"),
+        ("%dT%H", r"^(\d{4}-\d\d-\d\d) ", r"\1T"),
+        (" %p", r"(\d)([AaPp][Mm])", r"\1 \2"),
+    ):
+        texts = pc.replace_substring_regex(texts, lacking, whole) if part in pattern else texts
+    joined = "%p" in pattern and " %p" not in pattern
+    return pc.replace_substring_regex(texts, r"(\d) ([AaPp][Mm])", r"\1\2") if joined else texts
+
+
 def spread(values: Array | None, column: Any) -> Array:
     """Return the values of present rows at their places, NaN elsewhere."""
     import pyarrow.compute as pc
@@ -110,6 +126,8 @@ def _moments(present: Any, pattern: str) -> Array | None:
     import pyarrow.compute as pc
 
     zoned = "%z" in pattern
+    if "%f" in pattern:  # the microsecond that a moment lies in
+        present = pc.replace_substring_regex(present, r"(\.\d{6})\d+", r"\1")
     try:
         if zoned:
             raise pa.ArrowInvalid  # Arrow reads the local time and drops the offset

@@ -13,6 +13,7 @@ import numpy as np
 from shoal.arrays import Array
 from shoal.errors import DataError
 from shoal.tables import texts
+from shoal.tables.calendar import completed
 from shoal.tables.dates import in_universal_time
 from shoal.tables.digit_dates import as_texts, kind_of, of_digits
 from shoal.tables.levels import decode_levels
@@ -134,11 +135,21 @@ def decode_again(column: Any, kind: str, writing: Notation, name: str) -> Values
         if kind == "datetime" and writing.suffix.strip() in ("+00:00", "+0000"):
             # Perhaps of several time zones in the whole table, also if these rows have one.
             local, ahead = in_universal_time(trimmed(column))
-            moments = decode(local, kind, text=True, pattern=writing.pattern, name=name)[0]
-            return Numbers(moments.values - ahead) if isinstance(moments, Numbers) else moments
+            return Numbers(_moments_again(local, writing, name) - ahead)
         numeral = Numeral("" if dated else writing.thousands, "" if dated else writing.prefix, writing.suffix)
         column = plain_numbers(column, "." if dated else writing.decimal, numeral)
+        if kind == "datetime":
+            return Numbers(_moments_again(column, writing, name))
     return decode(column, kind, text=writing.text, pattern=writing.pattern, name=name)[0]
+
+
+def _moments_again(column: Any, writing: Notation, name: str) -> Array:
+    """Return texts of moments as microseconds; some may leave out what others of the table have."""
+    again = Notation(column.type, True, pattern=writing.pattern)
+    try:
+        return texts.to_moments(column, again, name)[0]
+    except DataError:
+        return texts.to_moments(completed(trimmed(column), writing.pattern), again, name)[0]
 
 
 def decode_numbers(

@@ -328,8 +328,8 @@ def _with_times(found: Moments, rest: Any, name: str) -> Moments:
 
     of = parts(rest, f"^{_TIME}$")
     gap = _one(of["gap"])
-    halves = {text.strip().lower() for text in different(of["half"])}
-    zones = different(of["zone"])
+    written, zones = different(of["half"]), different(of["zone"])
+    halves = {text.strip().lower() for text in written}
     hour, minute, second = (_integers(_filled(of[field])) for field in ("hour", "minute", "second"))
     twelve = halves <= {"am", "pm"}
     fits = (hour.min() >= 1 and hour.max() <= 12) if twelve else hour.max() <= 23
@@ -345,7 +345,7 @@ def _with_times(found: Moments, rest: Any, name: str) -> Moments:
     digits = max(0, int(pc.max(pc.utf8_length(of["fraction"])).as_py()) - 1)
     timed = "%I:%M" if twelve else "%H:%M"
     timed += (":%S" if pc.any(pc.not_equal(of["second"], "")).as_py() else "") + (".%f" if digits else "")
-    timed += (" " if twelve and different(of["half"])[0].startswith(" ") else "") + ("%p" if twelve else "")
+    timed += (" " if any(half.startswith(" ") for half in written) else "") + ("%p" if twelve else "")
     suffix, note = zones[0], ""
     if len(zones) > 1:
         # Different offsets: the moments count, and are written in universal time.
@@ -357,9 +357,9 @@ def _with_times(found: Moments, rest: Any, name: str) -> Moments:
             )
         values = values - _by_text(of["zone"], {zone: _offset(zone) for zone in zones}) * 1e6
         colon = any(":" in zone for zone in zones) or all(zone.strip(" ")[0] not in "+-" for zone in zones)
-        suffix = (" " if zones[0].startswith(" ") else "") + ("+00:00" if colon else "+0000")
+        suffix = (" " if any(zone.startswith(" ") for zone in zones) else "") + ("+00:00" if colon else "+0000")
         note = "several time zones, published in UTC"
-    small = twelve and different(of["half"])[0].strip().islower() and "%b" not in found.pattern.lower()
+    small = twelve and all(half.islower() for half in written) and "%b" not in found.pattern.lower()
     style = found.style | ({"lower"} if small else set())
     return Moments("datetime", values, f"{found.pattern}{gap}{timed}", digits, suffix, style, note)
 
