@@ -144,8 +144,8 @@ def test_zero_and_minus_zero_are_told_apart(spark):
 def test_what_holds_for_all_columns_is_the_same_if_all_are_grouped_on(spark):
     """It is known then, and not counted again."""
     frame = spark.createDataFrame([(1, "a"), (1, "a"), (1, "b"), (2, "c"), (2, "c"), (2, "c")], "x int, y string")
-    both = spark_audit.audited(frame, Plan(k=1), ["y", "x"])
-    one = spark_audit.audited(frame, Plan(k=1), ["x"])
+    both = spark_audit.audited(frame, Plan(k=2), ["y", "x"])
+    one = spark_audit.audited(frame, Plan(k=2), ["x"])
     assert both.whole == one.whole == Whole(columns=2, k=1, unique=1)
 
 

@@ -73,17 +73,20 @@ class Held:
     """Requests of a page that wait until they are let go; with `answers`, the server has seen them already."""
 
     def __init__(self, page, pattern, answers=False):
-        self.page, self.routes = page, []
+        self.page, self.held = page, []
 
         def hold(route):
-            self.routes.append((route, route.fetch() if answers else None))
+            # In the order of requests: their answers may come in another one.
+            self.held.append(one := {"route": route, "ready": not answers, "answer": None})
+            if answers:
+                one.update(answer=route.fetch(), ready=True)
 
         page.route(pattern, hold)
 
     def let_go(self, number=0):
-        """Let a request go as soon as it has been made; they are counted from 0."""
-        until(self.page, lambda: len(self.routes) > number)
-        route, answer = self.routes[number]
+        """Let a request go as soon as it has been made (and answered, with `answers`); they are counted from 0."""
+        until(self.page, lambda: len(self.held) > number and self.held[number]["ready"])
+        route, answer = self.held[number]["route"], self.held[number]["answer"]
         route.continue_() if answer is None else route.fulfill(response=answer)
 
 

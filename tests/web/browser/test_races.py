@@ -249,7 +249,7 @@ def test_a_run_is_begun_once_however_often_it_is_clicked(visit):
         bar(page, "Run").click(click_count=1)
     held.let_go()
     result(page)
-    assert len(held.routes) == 1
+    assert len(held.held) == 1
 
 
 def test_a_run_that_ended_before_the_answer_shows_its_result(visit):
