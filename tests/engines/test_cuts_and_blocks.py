@@ -1,5 +1,7 @@
 """Cuts, blocks and rounds: k and all demands hold, nothing depends on pieces, and the loss is near that of memory."""
 
+import pickle
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -159,6 +161,20 @@ def test_a_sample_depends_on_the_rows_alone():
     everything = sample_of(values, 3)
     assert everything.column("__count").to_numpy().sum() == 600
     assert everything.num_rows == 500
+
+
+def test_no_rows_travel_that_wait_to_be_sorted():
+    table = people(500)
+    values = layout_of(table, Plan.of(**PLAN)).decode(table)
+    sample, whole = Sample(64), sample_of(values, 1, most=64)
+    for at in range(0, 120, 40):
+        sample.add(values.slice(at, 40))
+    assert sample.rows.num_rows > 64
+    came = pickle.loads(pickle.dumps(sample))
+    assert came.rows.num_rows == 64
+    came.add(values.slice(120))
+    for name in whole.column_names:
+        np.testing.assert_array_equal(came.finished().column(name).to_numpy(), whole.column(name).to_numpy())
 
 
 def test_of_wide_rows_fewer_are_cut(monkeypatch):

@@ -58,6 +58,12 @@ class Sample:
         if other.rows is not None and other.rows.num_rows:
             self._put(other.finished())
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Rows that wait to be sorted do not travel: most of them would be left out."""
+        if self.rows is not None:
+            self.finished()
+        return self.__dict__
+
     def _put(self, rows: Any) -> None:
         import pyarrow as pa
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from shoal.engines.auditing import audit_partition, merge
 from shoal.engines.spark_errors import quiet, told
-from shoal.engines.spark_frames import PART, SLOT, Frame, blob, found, quoted, tables
+from shoal.engines.spark_frames import PART, SLOT, Frame, blob, collected, found, quoted, tables
 from shoal.engines.whole_table import Cells, models_asked, whole_table
 from shoal.errors import DisclosureError
 from shoal.plan import Plan
@@ -174,9 +174,7 @@ def models_of(frame: Any, names: Sequence[str], plan: Plan, rows: int, *, text: 
     def task(batches: Iterator[Any]) -> Iterator[Any]:
         return partly_audited(batches, needed, packed)
 
-    with told():
-        parts = spread.mapInArrow(task, f"{PART} binary").collect()
-    return merge([pickle.loads(bytes(row[0])) for row in parts], whole)
+    return merge(list(collected(spread.mapInArrow(task, f"{PART} binary"))), whole)
 
 
 @quiet

@@ -137,12 +137,21 @@ def found(frame: Frame, start: M, columns: Sequence[str]) -> M:
 
     parts = frame.some(names).mapInArrow(add, f"{PART} binary")
     slots = parts.withColumn(SLOT, (F.spark_partition_id() % FAN).cast("int"))
-    with told():
-        rows = slots.repartitionById(FAN, F.col(SLOT)).select(PART).mapInArrow(merge, f"{PART} binary").collect()
     result: M = pickle.loads(empty)
-    for row in rows:
-        result.merge(pickle.loads(bytes(row[0])))
+    for part in collected(slots.repartitionById(FAN, F.col(SLOT)).select(PART).mapInArrow(merge, f"{PART} binary")):
+        result.merge(part)
     return result
+
+
+def collected(frame: Any) -> Iterator[Any]:
+    """Yield the objects that tasks have made, one in a row or none (see :func:`blob`), on the driver.
+
+    They come as Arrow: Java would pickle rows of many megabytes once more, which takes several times their size.
+    """
+    with told():
+        blobs = frame.select(PART).dropna().toArrow().column(0)
+    for one in blobs:
+        yield pickle.loads(one.as_py())
 
 
 @quiet

@@ -6,7 +6,6 @@ the executors (a local checkpoint), so that what was audited is what is publishe
 
 from __future__ import annotations
 
-import pickle
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,7 +23,7 @@ from shoal.engines.heavy import Heavy, Often
 from shoal.engines.layout import GROUP, ORIGIN, Layout
 from shoal.engines.sample import Sample
 from shoal.engines.spark_errors import told
-from shoal.engines.spark_frames import PART, SLOT, Frame, found, plain
+from shoal.engines.spark_frames import PART, SLOT, Frame, collected, found, plain
 from shoal.engines.spark_tasks import BLOCK, Checksum, Counted, Surveyed, Tallied, Work, published_names, with_kept
 from shoal.engines.survey import Survey
 from shoal.engines.tally import Tally
@@ -129,7 +128,7 @@ def make(
         )
     with phase("groups", 0.85), told():
         kept = carried_out(frame, work, sample).localCheckpoint(eager=True)
-        parts = [pickle.loads(bytes(row[0])) for row in kept.select(PART).dropna().collect()]
+        parts = list(collected(kept))
         units = _units(kept, work)
     _require_unchanged(surveyed.seen, [seen for _, seen in parts])
     aggregates = [one for one, _ in parts]
