@@ -222,6 +222,42 @@ def test_a_driver_that_is_killed_leaves_nothing_to_the_next_run(spark, parquet, 
     assert [path.name for path in target.parent.iterdir()] == ["out.parquet"]
 
 
+OUT_OF_MEMORY = """
+import sys
+from pyspark import SparkContext
+from shoal.engines import spark_run
+from shoal.errors import ShoalError
+from shoal.plan import Plan
+from shoal.release.hooks import Hooks
+from shoal.release.job import Job
+def taking_all(*_):
+    SparkContext._gateway.new_array(SparkContext._jvm.byte, 2_000_000_000)
+if __name__ == "__main__":
+    spark_run._audited = taking_all
+    plan = Plan.model_validate_json(sys.argv[1]).model_copy(update={"master": "local[2]"})
+    try:
+        spark_run.run(Job(plan, sys.argv[2], sys.argv[3]), Hooks(), rounds=0)
+    except ShoalError as error:
+        sys.exit(f"refused: {error}")
+"""
+
+
+@pytest.mark.long
+def test_a_driver_out_of_memory_is_told_and_publishes_nothing(spark, parquet, tmp_path):
+    """Java would go on without the thread that ran out of memory, and Python wait for it for ever."""
+    script, target = tmp_path / "large.py", tmp_path / "folder" / "out.parquet"
+    script.write_text(OUT_OF_MEMORY)
+    target.parent.mkdir()
+    command = [sys.executable, script, PLAN.model_dump_json(), parquet, target]
+    small = os.environ | {"SHOAL_SPARK_DRIVER_MEMORY": "600m"}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE, env=small)
+    assert done.returncode == 1, done.stderr[-3000:]
+    said = done.stderr[done.stderr.index("refused: ") :]
+    assert "its driver, a process of Java, has ended. Nothing was published." in said
+    assert "SHOAL_SPARK_DRIVER_MEMORY" in said
+    assert list(target.parent.iterdir()) == []
+
+
 @pytest.mark.parametrize("session_says", ["true", pytest.param("false", marks=pytest.mark.long)])
 def test_a_torn_row_group_is_refused(spark, table, tmp_path, session_says):
     """Also where its bytes can be read, and where the session is one that leaves broken files out."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import wraps
+from subprocess import TimeoutExpired
 from typing import Any, TypeVar
 
 from shoal import errors
@@ -23,6 +24,8 @@ BROKEN = re.compile(r"FAILED_READ_FILE|CANNOT_READ_FILE_FOOTER|is not a Parquet 
 BEGIN, END = "<<shoal-error ", " shoal-error>>"
 # What Spark says of rows of CSV that are longer or shorter than the header; it goes on to quote them.
 BAD_ROWS = re.compile(r"MALFORMED_(RECORD_IN_PARSING|CSV_RECORD)")
+# Seconds in which a Java process ends that no longer answers.
+ENDING = 10.0
 SAID = re.compile(f"{re.escape(BEGIN)}(.*?){re.escape(END)}", re.DOTALL)
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -75,6 +78,31 @@ def told() -> Iterator[None]:
             raise _unpacked(error) from None
 
 
+def is_gone(error: Exception) -> bool:
+    """Return whether an error comes from a session whose Java process has ended."""
+    from pyspark import SparkContext
+
+    kind = type(error).__name__ if type(error).__module__.startswith("py4j") else ""
+    if isinstance(error, ConnectionError) or kind == "Py4JNetworkError":
+        return True
+    process = getattr(SparkContext._gateway, "proc", None)  # that of a session which was started from here
+    if kind != "Py4JError" or process is None:  # errors of Java itself are of other kinds
+        return False
+    with suppress(TimeoutExpired):
+        process.wait(ENDING)
+    return process.poll() is not None
+
+
+@contextmanager
+def tidying() -> Iterator[None]:
+    """Undo something in a session; if its Java process has ended, there is nothing left to undo."""
+    try:
+        yield
+    except Exception as error:
+        if not is_gone(error):
+            raise
+
+
 @contextmanager
 def _unlogged() -> Iterator[None]:
     from pyspark.logger import PySparkLogger
@@ -100,6 +128,13 @@ def _unpacked(error: Exception) -> Exception:
         message, hint = with_words["message"], with_words["hint"]
         plain = message if hint is None else message.removesuffix(f" Hint: {hint}")
         return ShoalError(plain, hint) if kind is errors.SeveralErrors else kind(plain, hint)
+    if is_gone(error):
+        return ShoalError(
+            "Spark must carry out all tasks of a job. Got an error: its driver, a process of Java, has ended. Nothing "
+            "was published.",
+            hint="it often ran out of memory: give it more with SHOAL_SPARK_DRIVER_MEMORY=6g, or with "
+            "spark.driver.memory in a session of your own.",
+        )
     if type(error).__module__.partition(".")[0] not in ("pyspark", "py4j", "grpc"):
         return error
     if BAD_ROWS.search(text):

@@ -109,7 +109,7 @@ def checked(plan: Plan) -> Plan:
 
 @contextmanager
 def _prepared_session(session: Any, plan: Plan) -> Iterator[None]:
-    with set_for(session):
+    with told(), set_for(session):
         make_ready(session, plan)
         yield
 
@@ -201,7 +201,7 @@ def run(
     """
     plan = checked(job.plan)
     if session is None:
-        with opened(plan.master) as own:
+        with told(), opened(plan.master) as own:
             return run(job, hooks, session=own, block_records=block_records, rounds=rounds)
     if job.source is None or isinstance(job.source, Source) or job.output is None:
         raise OptionError("With Spark, input and output must be files or folders. Got something else.")

@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from shoal.engines.spark_errors import tidying
 from shoal.engines.spill import PREFIX, spill_parent, spilling
 from shoal.errors import OptionError
 from shoal.io.private import made_folder, ours, remove_folder, sweep
@@ -98,7 +99,8 @@ def opened(master: str | None) -> Iterator[Any]:
         builder = builder.config(name, value)
     if not connect:
         quiet = f"-Dlog4j2.configurationFile={(Path(__file__).parent / LOGGING).as_uri()}"
-        builder = builder.config("spark.driver.extraJavaOptions", quiet)
+        # Java would go on without the thread that ran out of memory, and Python wait for it for ever.
+        builder = builder.config("spark.driver.extraJavaOptions", f"{quiet} -XX:+ExitOnOutOfMemoryError")
         builder = builder.config("spark.driver.memory", os.environ.get("SHOAL_SPARK_DRIVER_MEMORY", "2g"))
     try:
         with without_warnings():
@@ -111,7 +113,8 @@ def opened(master: str | None) -> Iterator[Any]:
     try:
         yield made
     finally:
-        made.stop()
+        with tidying():
+            made.stop()
 
 
 def _refuse_other(running: str, master: str) -> None:
@@ -171,8 +174,9 @@ def set_for(session: Any, settings: Mapping[str, str] = OF_JOBS) -> Iterator[Non
         with without_warnings():
             yield
     finally:
-        for name, old in before.items():
-            if old is None:
-                session.conf.unset(name)
-            else:
-                session.conf.set(name, old)
+        with tidying():
+            for name, old in before.items():
+                if old is None:
+                    session.conf.unset(name)
+                else:
+                    session.conf.set(name, old)
