@@ -18,7 +18,7 @@ from on_spark import HOW, PLAN, QIS, N, job_for, rows_of
 
 import shoal
 from clocks import PATIENCE
-from shoal.engines import spark_audit, spark_frames, spark_job, spark_run, spark_session, spark_tasks
+from shoal.engines import spark_audit, spark_errors, spark_frames, spark_job, spark_run, spark_session, spark_tasks
 from shoal.engines.spark_run import How, release_of
 from shoal.errors import DataError, OptionError, ShoalError
 from shoal.plan import Plan
@@ -331,3 +331,10 @@ def test_a_million_equal_rows(spark):
     release = release_of(frame, Plan(k=5))
     assert dict(release.audit.sizes) == {1_000_000: 1}
     assert release.loss == 0
+
+
+def test_a_closed_pipe_is_not_taken_for_a_driver_that_has_ended(spark):
+    """Whoever is told the progress may have gone; and a driver that answers has not."""
+    with pytest.raises(BrokenPipeError), spark_errors.told():
+        raise BrokenPipeError
+    assert not spark_errors.is_gone(ValueError("Answer from Java side is empty"))

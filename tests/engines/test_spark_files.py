@@ -258,6 +258,19 @@ def test_a_driver_out_of_memory_is_told_and_publishes_nothing(spark, parquet, tm
     assert list(target.parent.iterdir()) == []
 
 
+def test_a_release_in_its_place_is_not_said_to_be_unpublished(spark, parquet, tmp_path, monkeypatch):
+    def lost(*_):
+        raise ConnectionRefusedError
+
+    monkeypatch.setattr(spark_run, "_table_of", lost)
+    target = tmp_path / "folder" / "out.parquet"
+    target.parent.mkdir()
+    with pytest.raises(ShoalError, match=r"where the release is now.*documents were not written") as caught:
+        spark_run.run(job_for(parquet, target), Hooks(), session=spark, rounds=0)
+    assert "Nothing was published" not in str(caught.value)
+    assert [path.name for path in target.parent.iterdir()] == ["out.parquet"]
+
+
 @pytest.mark.parametrize("session_says", ["true", pytest.param("false", marks=pytest.mark.long)])
 def test_a_torn_row_group_is_refused(spark, table, tmp_path, session_says):
     """Also where its bytes can be read, and where the session is one that leaves broken files out."""

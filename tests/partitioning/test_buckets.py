@@ -45,10 +45,10 @@ def test_every_group_takes_its_share_of_every_bucket(n):
     ranked = codes[in_order(rules, 0)[0]]
     whole = [ranked[start:stop] for start, stop in pairwise(bounds)]
     for value in range(6):
-        pure = sum((some == value).all() for some in whole)
+        pure, mixed = (sum(part(some == value) for some in whole) for part in (np.all, np.any))
         has = np.bincount(labels, codes == value)
         assert has.min() >= pure
-        assert has.sum() == (codes == value).sum()
+        assert has.max() <= 2 * mixed
     if n % size == 0:
         assert not offending(labels, demands).any()
 

@@ -83,11 +83,11 @@ def is_gone(error: Exception) -> bool:
     from pyspark import SparkContext
 
     kind = type(error).__name__ if type(error).__module__.startswith("py4j") else ""
-    if isinstance(error, ConnectionError) or kind == "Py4JNetworkError":
-        return True
+    # Not all errors of connections: a closed pipe may be that of whoever is told the progress.
+    lost = isinstance(error, (ConnectionRefusedError, ConnectionResetError)) or kind == "Py4JNetworkError"
     process = getattr(SparkContext._gateway, "proc", None)  # that of a session which was started from here
-    if kind != "Py4JError" or process is None:  # errors of Java itself are of other kinds
-        return False
+    if process is None or not (lost or kind == "Py4JError"):  # errors of Java itself are of other kinds
+        return lost
     with suppress(TimeoutExpired):
         process.wait(ENDING)
     return process.poll() is not None

@@ -289,8 +289,15 @@ def _published(
     remove_superseded(job)
     staged.move(target, force=job.force)
     written = Written(target.path, None, release.audit.rows, None)
-    table = staged.session.read.schema(release.table.schema)
-    release = replace(release, written=written, table=_table_of(release, target, table))
+    try:
+        table = _table_of(release, target, staged.session.read.schema(release.table.schema))
+    except Exception as error:
+        raise ShoalError(
+            f"Spark must be able to read {target.name}, where the release is now. Got an error: "
+            f"{type(error).__name__}. Its documents were not written.",
+            hint="remove it and run again; a driver that has ended often ran out of memory.",
+        ) from None
+    release = replace(release, written=written, table=table)
     hooks.on_written(release)  # type: ignore[arg-type]
     write_documents(release, job)
     return release

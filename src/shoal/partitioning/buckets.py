@@ -81,8 +81,8 @@ def _moved_ranks(X: Array, rules: Rules, g: int) -> Array:
 
 def _shuffled(order: Array, values: Array) -> Array:
     """Return records in the same order of their values; those of one value, which may lie in order, are drawn anew."""
-    runs = np.cumsum(np.diff(values[order], prepend=values[order[0]]) != 0)
-    shuffled: Array = order[np.lexsort((np.random.default_rng(0).random(len(order)), runs))]
+    equal = np.cumsum(np.diff(values[order], prepend=values[order[0]]) != 0)
+    shuffled: Array = order[np.lexsort((np.random.default_rng(0).random(len(order)), equal))]
     return shuffled
 
 
@@ -106,8 +106,7 @@ def _upper(X: Array, parts: Pieces, bucket: Array, weights: Array, shares: Array
     """Return bool[r]: which records are on the upper side of the cut of their part that saves most.
 
     Of each bucket, the lower side takes half of the `shares` int64[p] that a part has in it, times the weight int64[b]
-    of the bucket. Some parts are cut at a
-    time, so that their records lie together in memory.
+    of the bucket. Some parts are cut at a time, so that their records lie together in memory.
     """
     upper = np.zeros(len(parts.own), bool)
     for those, some in runs(parts.sizes, TOGETHER):
@@ -160,8 +159,8 @@ def _halved(along: Array, own: Array, buckets: tuple[Array, Array], shares: Arra
     """Return bool[r]: of each bucket of a part that is to be cut, which records are in the upper half along an axis."""
     bucket, weights = buckets
     order = np.lexsort((along, bucket, own))
-    runs = np.flatnonzero((np.diff(bucket[order], prepend=-1) != 0) | (np.diff(own, prepend=-1) != 0))
-    place = np.arange(len(order)) - np.repeat(runs, np.diff(np.append(runs, len(order))))
+    starts = np.flatnonzero((np.diff(bucket[order], prepend=-1) != 0) | (np.diff(own, prepend=-1) != 0))
+    place = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
     upper = np.zeros(len(own), bool)
     upper[order] = (place >= (shares // 2)[own] * weights[bucket[order]]) & (shares > 1)[own]
     return upper
