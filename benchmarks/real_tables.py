@@ -15,7 +15,7 @@ from benchmarks.pages import Table, publish
 from benchmarks.timing import MIB, clock, in_fresh_process, show
 from shoal.arrays import Array
 from shoal.datasets.loaders import folders_of
-from shoal.partitioning.run import different_in
+from shoal.partitioning.run import extent_for
 from shoal.plan import Plan
 from shoal.release.groups.coordinates import embedded
 from shoal.release.groups.grouping import Constraints, settled
@@ -97,7 +97,7 @@ def tables(*, quick: bool) -> Iterator[tuple[str, Array]]:
 def by_auto(X: Array, k: int) -> tuple[float, Array]:
     """Return the seconds and the labels of `auto`, as releases use it."""
     n, d = X.shape
-    plan = settled(Plan.of(k=k), n, d, Constraints(), different=different_in(X)).plan
+    plan = settled(Plan.of(k=k), n, d, Constraints(), extent=extent_for("auto", X)).plan
     return clock(partial(shoal.partition, X, k, plan.method, random_state=0, **plan.options))
 
 

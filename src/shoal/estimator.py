@@ -17,7 +17,7 @@ from shoal.measure.bounds import gap
 from shoal.measure.certificates import certificate
 from shoal.measure.loss import information_loss
 from shoal.partitioning import door
-from shoal.partitioning.run import different_in, generator_for, resolve, run
+from shoal.partitioning.run import extent_for, generator_for, resolve, run
 from shoal.progress import Progress, drawn
 
 
@@ -176,8 +176,8 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         compared = standardized(data) if self.standardize else data
         door.check_magnitude(compared, f"The 'X' of {caller}")
         shape = (compared.shape[0], compared.shape[1])
-        different = different_in(compared, self.method)
-        procedure = resolve(self.method, self.options or {}, self.refine, self.time_limit, shape, k, different)
+        extent = extent_for(self.method, compared)
+        procedure = resolve(self.method, self.options or {}, self.refine, self.time_limit, shape, k, extent)
         with drawn(self.progress, caller) as progress:
             self.labels_ = run(compared, k, procedure, rng, n_jobs, progress)
         self.method_ = procedure.method.name

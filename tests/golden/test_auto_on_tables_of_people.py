@@ -8,7 +8,7 @@ from benchmarks.real_tables import CODES, FREE1, METHODS, NEAR, SURVEY, TESTDATA
 
 import shoal
 from shoal.datasets.loaders import folders_of
-from shoal.partitioning.run import different_in
+from shoal.partitioning.run import extent_for
 from shoal.plan import Plan
 from shoal.release.groups.grouping import Constraints, settled
 
@@ -53,7 +53,7 @@ def lost(X, k, method, **options):
 def by_auto(X, k):
     """Return what is lost without a time limit, as in a release."""
     n, d = X.shape
-    plan = settled(Plan.of(k=k), n, d, Constraints(), different=different_in(X)).plan
+    plan = settled(Plan.of(k=k), n, d, Constraints(), extent=extent_for("auto", X)).plan
     return lost(X, k, plan.method, **plan.options)
 
 

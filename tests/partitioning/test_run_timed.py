@@ -9,6 +9,7 @@ from invariants import check_partition
 from shoal.errors import DataError, OptionError
 from shoal.partitioning import anytime, chains, choice, evolution, recombination, run
 from shoal.partitioning.choice import choose
+from shoal.partitioning.extent import Extent, extent_of
 from shoal.partitioning.registry import find, find_refinement
 from shoal.progress import Standing
 
@@ -206,16 +207,17 @@ def test_auto_searches_as_long_as_it_pays_and_no_longer():
 def test_what_auto_chooses_fits_into_the_time_by_its_own_estimates(n, d, k, seconds):
     chosen = choose(n, d, k, seconds)
     limit = choice.DEFAULT_SECONDS if seconds is None else seconds
-    sweep = choice.MDAV_SECONDS * n**1.25 * (d + 8)
+    width = d + d / 8 + 2
+    sweep = choice.MDAV_SECONDS * n**1.25 * width
     if chosen.method != "anytime":
         assert chosen.method in ("mona-2d", "mondrian-v2d")
         assert chosen.seconds is None
         assert sweep > limit
         return
     options = {"start": None, "rounds": 0, **chosen.options}
-    rounds = sum(choice.ROUND_SECONDS * n**1.25 * (d + 8) / 2**before for before in range(options["rounds"]))
+    rounds = sum(choice.ROUND_SECONDS * n**1.25 * width * choice.RATIO**at for at in range(options["rounds"]))
     steps = choice.STEP_SECONDS * k**1.6 * (d / 4 + 16) * options["max_steps"]
-    looking = choice.NEIGHBOUR_SECONDS * n**1.25 * (d + 8) if options["max_steps"] else 0.0
+    looking = choice.NEIGHBOUR_SECONDS * n**1.25 * width if options["max_steps"] else 0.0
     if n > choice.WHOLE:
         assert sweep + rounds + looking + steps <= limit * (1 + 1e-9)
     assert options["max_steps"] == 0 or options["max_steps"] >= choice.FEWEST_STEPS * (n // k)
@@ -224,17 +226,35 @@ def test_what_auto_chooses_fits_into_the_time_by_its_own_estimates(n, d, k, seco
 
 def test_what_auto_chooses_follows_the_different_records():
     def costly(different):
-        return choose(1_000_000, 100, 5, None, 80, different)
+        return choose(1_000_000, 100, 5, None, 60, Extent(different, 100))
 
-    assert costly(None).method == "mondrian-v2d"  # by far too slow for all else
+    assert costly(1_000_000) == choose(1_000_000, 100, 5, None, 60)
+    assert costly(1_000_000).method == "mondrian-v2d"  # by far too slow for all else
     few = costly(20_000)
     assert few.method == "anytime"
     assert few.options["start"] == "best"  # where many records are equal, cuts between values may be better
     assert few.reason == costly(20_001).reason  # goes out with a release: nothing exact about its records
     assert few.options == costly(20_001).options
-    assert choose(3_000_000, 100, 5, None, 5, 1_000_000).method == "mondrian-strict"
-    more = [choose(50_000, 50, 5, None, 15, different).options["max_steps"] for different in (1000, 10_000, 20_000)]
+    assert choose(3_000_000, 100, 5, None, 5, Extent(1_000_000, 100)).method == "mondrian-strict"
+    sizes = [Extent(different, 50) for different in (1000, 10_000, 20_000)]
+    more = [choose(50_000, 50, 5, None, 10, extent).options["max_steps"] for extent in sizes]
     assert more == sorted(set(more), reverse=True)
+
+
+def test_what_auto_chooses_follows_the_principal_axes():
+    chosen = [choose(1_000_000, 40, 5, None, 90, Extent(1_000_000, axes)) for axes in (5, 15, 25, 40)]
+    assert [one.options["rounds"] for one in chosen] == [2, 2, 2, 1]
+    assert [one.options["max_steps"] > 0 for one in chosen] == [True, False, False, False]
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1.0, 1e150])
+def test_axes_are_those_that_carry_nearly_all_of_the_spread(scale):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30_000, 3)) @ rng.normal(size=(3, 12)) + 1e-3 * rng.normal(size=(30_000, 12))
+    assert extent_of(scale * X) == (30_000, extent_of(X).axes)
+    assert extent_of(X).axes <= 3
+    assert extent_of(rng.normal(size=(500, 12))).axes == 11
+    assert extent_of(np.full((50, 4), scale)) == (1, 1)
 
 
 def test_what_does_not_fit_is_left_out_from_the_end():

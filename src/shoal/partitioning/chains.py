@@ -12,7 +12,7 @@ import numpy as np
 from shoal.arrays import Array, group_means
 from shoal.kernels import kicks as _kicks
 from shoal.kernels import search_state as _state
-from shoal.partitioning.choice import far_ranks
+from shoal.partitioning.choice import far_ranks, near_ranks
 from shoal.partitioning.pool import SMALL_TABLE, kinds, nearest_others
 
 # Temperatures at the start of a cycle, as a share of the mean squared error of a group.
@@ -107,7 +107,7 @@ def field(X: Array, k: int, rng: np.random.Generator, n_jobs: int = 1, *, distan
     """
     n = len(X)
     points, kind, counts = _points(X)
-    near = np.arange(6 + k // 3)
+    near = np.arange(near_ranks(k))
     far = np.array(far_ranks(n, k)) if distant else near
     lists = np.full((n, int(far[-1]) + 1 if len(points) > 1 else 1), -1, np.int32)
     m = min(lists.shape[1], len(points) - 1)

@@ -12,6 +12,7 @@ from shoal.arrays import Array
 from shoal.errors import DataError, OptionError, ShoalError
 from shoal.partitioning import door
 from shoal.partitioning.choice import WHOLE, choose
+from shoal.partitioning.extent import Extent, extent_of
 from shoal.partitioning.registry import Method, Refinement, check_options, find, find_refinement
 from shoal.progress import Progress, drawn, part, throttled
 
@@ -100,7 +101,7 @@ def partition(
     k = door.group_size(k, len(X), "partition")
     n_jobs = door.threads(n_jobs, "partition")
     rng = generator_for(method, random_state, "partition")
-    procedure = resolve(method, options, refine, time_limit, X.shape, k, different_in(X, method))
+    procedure = resolve(method, options, refine, time_limit, X.shape, k, extent_for(method, X))
     with drawn(progress, "partition") as report:
         return run(X, k, procedure, rng, n_jobs, report)
 
@@ -176,11 +177,9 @@ def generator_for(method: str, random_state: Any, caller: str) -> np.random.Gene
     return door.generator(0 if method == "auto" and random_state is None else random_state, caller)
 
 
-def different_in(X: Array, method: str = "auto") -> int | None:
-    """Return the number of different records, or None if `auto` does not need it."""
-    from shoal.partitioning.pool import kinds
-
-    return len(kinds(X).firsts) if method == "auto" and len(X) > WHOLE else None
+def extent_for(method: str, X: Array) -> Extent | None:
+    """Return how large a table is for its methods, or None if `auto` need not know."""
+    return extent_of(X) if method == "auto" and len(X) > WHOLE else None
 
 
 def resolve(
@@ -190,9 +189,9 @@ def resolve(
     time_limit: float | None,
     shape: tuple[int, int],
     k: int,
-    different: int | None = None,
+    extent: Extent | None = None,
 ) -> Procedure:
-    """Return what to run, with `auto` replaced by the method that it chooses for so many `different` records."""
+    """Return what to run, with `auto` replaced by the method that it chooses for a table of that extent."""
     refinement = None if refine is None else find_refinement(refine)
     limit = None if time_limit is None else door.seconds(time_limit, "partition")
     improved = refinement is not None and refinement.timed
@@ -203,7 +202,7 @@ def resolve(
                 f"The method 'auto' takes no options. Got {next(iter(options))!r}.",
                 hint="name the method that it belongs to.",
             )
-        choice = choose(*shape, k, half, different=different)
+        choice = choose(*shape, k, half, extent=extent)
         log.info("auto chose %s %s: %s", choice.method, choice.options or "", choice.reason)
         chosen, options, own, rest = find(choice.method), choice.options, choice.seconds, half
     else:

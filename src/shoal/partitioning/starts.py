@@ -9,7 +9,8 @@ import numpy as np
 from shoal.arrays import Array
 from shoal.partitioning import plain as _plain
 from shoal.partitioning.choice import DEFAULT_SECONDS, ROUNDS, WHOLE, quick_start, rounds_within
-from shoal.partitioning.pool import kinds, numbered, squared_error
+from shoal.partitioning.extent import Extent, extent_of
+from shoal.partitioning.pool import numbered, squared_error
 from shoal.partitioning.refine import ona_rounds
 from shoal.partitioning.registry import find
 from shoal.progress import Progress, Tried, part
@@ -42,7 +43,9 @@ def first_partition(
         # Without an index, which would take longer to compile than it saves.
         labels = _plain.mdav(X, k)
         return labels, (Tried("mdav", _loss(X, labels)),)
-    names = _names(X, start, seconds)
+    # Looked at only where something is left open.
+    extent = extent_of(X) if "auto" in (start, rounds) else None
+    names = _names(X, start, seconds, extent)
     tried: list[Tried] = []
     best = np.zeros(n, np.int64)
     for turn, (name, options) in enumerate(names):
@@ -53,17 +56,17 @@ def first_partition(
         tried.append(Tried(name, _loss(X, labels)))
         if tried[-1].loss <= min(one.loss for one in tried):
             best = labels
-    count = rounds_within(n, d, seconds, ROUNDS if n > WHOLE else 0) if rounds == "auto" else rounds
+    count = rounds_within(n, d, seconds, ROUNDS if n > WHOLE else 0, extent) if rounds == "auto" else rounds
     if count:
         best = numbered(ona_rounds(X, k, best, most=count, n_jobs=n_jobs, report=part(report, SHARE / 2, SHARE)))
         tried.append(Tried(f"{count} round{'s' if count > 1 else ''} of exchanges", _loss(X, best)))
     return best, tuple(tried)
 
 
-def _names(X: Array, start: Start, seconds: float) -> list[tuple[str, dict[str, Any]]]:
+def _names(X: Array, start: Start, seconds: float, extent: Extent | None) -> list[tuple[str, dict[str, Any]]]:
     """Return the methods to try, with their options."""
     if start == "auto":
-        name, options = quick_start(len(X), X.shape[1], seconds, len(kinds(X).firsts))
+        name, options = quick_start(len(X), X.shape[1], seconds, extent)
         if name != "mdav+":
             return [(name, options)]
         start = "best"

@@ -12,7 +12,7 @@ import numpy as np
 
 from shoal.arrays import Array
 from shoal.errors import OptionError, Problems
-from shoal.partitioning.run import different_in, resolve
+from shoal.partitioning.run import extent_for, resolve
 from shoal.plan import Plan
 from shoal.privacy.classes import codes_of
 from shoal.privacy.demands import in_units, said_of
@@ -181,8 +181,8 @@ class Prepared:
             X = coordinates.together(names)
             n, d = X.shape
             resolve(self.plan.method, self.plan.options, self.plan.refine, self.plan.time_limit, (n, d), self.plan.k)
-            different = different_in(X, self.plan.method)
-            chosen, why, _ = settled(self.plan, n, d, self.constraints, len(sets), different)
+            extent = extent_for(self.plan.method, X)
+            chosen, why, _ = settled(self.plan, n, d, self.constraints, len(sets), extent)
             methods.append((tuple(names), method_in_words(chosen), why))
         return methods
 

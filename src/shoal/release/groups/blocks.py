@@ -10,7 +10,7 @@ import numpy as np
 from shoal.arrays import Array
 from shoal.errors import OptionError
 from shoal.partitioning.registry import find
-from shoal.partitioning.run import different_in
+from shoal.partitioning.run import extent_for
 from shoal.plan import Plan
 from shoal.progress import Listener, Progress, Tried, part
 from shoal.release.groups.coordinates import Coordinates
@@ -40,7 +40,7 @@ def partitioned(
         X = coordinates.together(names)
         progress = part(report, at / len(sets), (at + 1) / len(sets))
         n, d = X.shape
-        chosen, why, kicks = settled(plan, n, d, constraints, len(sets), different_in(X, plan.method))
+        chosen, why, kicks = settled(plan, n, d, constraints, len(sets), extent_for(plan.method, X))
         columns = tuple(name for attribute in attributes if attribute.name in names for name in attribute.columns)
         seconds = None if plan.time_limit is None else plan.time_limit / len(sets)
         heard = Listener(progress)

@@ -20,6 +20,7 @@ from shoal.arrays import Array, group_means
 from shoal.errors import DataError
 from shoal.partitioning.choice import DEFAULT_SECONDS, choose, quick_start
 from shoal.partitioning.door import threads
+from shoal.partitioning.extent import Extent
 from shoal.partitioning.merging import Nearest, merge
 from shoal.partitioning.pool import SMALL_TABLE, numbered
 from shoal.partitioning.registry import find, find_refinement
@@ -203,7 +204,7 @@ def patience(n: int) -> float:
 
 
 def settled(
-    plan: Plan, n: int, d: int, constraints: Constraints, blocks: int = 1, different: int | None = None
+    plan: Plan, n: int, d: int, constraints: Constraints, blocks: int = 1, extent: Extent | None = None
 ) -> Settled:
     """Return the plan with the method that `auto` chooses and its share of the time, and the reason for the method.
 
@@ -218,8 +219,8 @@ def settled(
     constraints : Constraints
     blocks : int
         Number of blocks that share the time.
-    different : int or None
-        Number of different rows; None: all are.
+    extent : Extent or None
+        Of all rows; None: they are different, and the coordinates independent.
     """
     enforced = bool(constraints.demands) or constraints.counts_units
     runs = blocks * (1 if constraints.units is None else 2) * (2 if enforced else 1)
@@ -233,14 +234,14 @@ def settled(
     improved = plan.refine is not None and find_refinement(plan.refine).timed
     largest = n if constraints.strata is None else int(np.bincount(constraints.strata).max())
     seconds = None if limit is None else (limit / 2 if improved else limit) * largest / n
-    kinds = None if different is None else round(different * largest / n)
-    choice = choose(largest, d, plan.k, seconds, patience(n) / runs * largest / n, kinds)
+    its = None if extent is None else extent._replace(different=round(extent.different * largest / n))
+    choice = choose(largest, d, plan.k, seconds, patience(n) / runs * largest / n, its)
     seed = 0 if plan.random_state is None else plan.random_state
     update: dict[str, Any] = {"random_state": seed, "enforcement": way}
     small, large = largest <= SMALL_TABLE, LARGE_TABLE[0] < largest <= LARGE_TABLE[1]
     alone = choice.method == "anytime" and (large or (small and limit is None))
     if alone and way == "best" and _searched_under_rules(constraints):
-        method, options = quick_start(largest, d, min(DEFAULT_SECONDS, choice.seconds or np.inf), kinds)
+        method, options = quick_start(largest, d, min(DEFAULT_SECONDS, choice.seconds or np.inf), its)
         why = f"the search under the {'models' if constraints.demands else 'units'} starts from it"
         found = plan.model_copy(update={**update, "method": method, "options": options, "time_limit": None})
         return Settled(found, why, ONLY_KICKS if small else None)
