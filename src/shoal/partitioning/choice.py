@@ -11,11 +11,11 @@ from shoal.partitioning.extent import Extent
 # For each n^1.25 times the width: of the first round of ONA; the second takes RATIO of that. For each n^1.5 (d + 8): of
 # MONA with rho = 0.5. For each k^1.6 (d / 4 + 16): of a step of the search. Many independent columns, where an index
 # helps least, take several times as long.
-MDAV_SECONDS = 2e-8
-NEIGHBOUR_SECONDS = 3e-8
-ROUND_SECONDS, RATIO = 3.5e-8, 0.7
+MDAV_SECONDS = 1.4e-8
+NEIGHBOUR_SECONDS = 2.2e-8
+ROUND_SECONDS, RATIO = 2.6e-8, 0.7
 MONA_SECONDS = 3e-9
-STEP_SECONDS = 1.2e-7
+STEP_SECONDS = 1.6e-7
 # About how many seconds `auto` and `anytime` take if no limit is given.
 DEFAULT_SECONDS = 60.0
 # Steps of the search for each k records: what is enough if nobody asks for more, what must be possible for a search to
@@ -139,7 +139,7 @@ def rounds_within(n: int, d: int, seconds: float, most: int, extent: Extent | No
 def _size(n: int, d: int, extent: Extent | None) -> tuple[int, float]:
     """Return the different records, and the width of their table: the axes count most, and coordinates a little."""
     different, axes = (n, d) if extent is None else extent
-    return different, axes + d / 8 + 2
+    return different, axes + d / 8 + 8
 
 
 def _sweep(m: int, width: float) -> float:
