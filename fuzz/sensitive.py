@@ -8,7 +8,9 @@ from fuzz import models
 from fuzz.case import Case, arrow_type
 from fuzz.trees import plain_paths, text_of
 
-TEXTS = ("string", "large_string", "bool", "dictionary", "null")
+TEXTS = ("string", "large_string", "bool", "dictionary", "ordered", "null")
+# Ways in that keep the order of categories; the others pass on their texts alone.
+KEEP_ORDER = ("arrow", "pandas", "parquet")
 
 
 def demands_of(case: Case, known: list[str]) -> dict[str, list[str]]:
@@ -41,15 +43,20 @@ def grounds_of(case: Case, name: str, values: set[Any]) -> dict[str, models.Grou
         if paths is None or len({models.read_as(node) for node in paths}) < len(paths):
             return None
         return {"auto": models.tree(paths), "equal": equal}
-    levels = plan.get("levels", {}).get(name) or (column.categories if column.type == "ordered" else None)
-    if levels or declared == "ordinal":
+    kept = column.categories if case.way.get("input", case.way["frame"]) in KEEP_ORDER else None
+    in_order = column.type == "ordered" or declared == "ordinal"
+    levels = plan.get("levels", {}).get(name) or (kept if in_order else None)
+    if levels or (declared == "ordinal" and column.categories is None):
         order = levels or sorted({v for v in column.values if v is not None})
         read = [models.read_as(text_of(level)) for level in order]
         ranked = models.line([value for value in dict.fromkeys(read) if value in known])
         return {"auto": ranked, "ordered": ranked, "equal": equal} if known <= set(read) else None
+    if declared == "ordinal":
+        return None  # the library numbers its categories as it likes
     if column.type in TEXTS or declared in ("nominal", "boolean"):
-        # In a text file, texts that look like numbers are numbers.
-        return {"auto": equal, "equal": equal} if case.way["frame"] != "file" or column.kind == "word" else None
+        # In a text file, texts that look like numbers are numbers; words and categories never do.
+        plain = case.way["frame"] != "file" or column.kind in ("word", "categories")
+        return {"auto": equal, "equal": equal} if plain else None
     if case.way["frame"] == "file" and column.kind not in ("integer", "float"):
         return None
     kind = arrow_type(column.type)

@@ -101,6 +101,7 @@ def message(**fields):
         ({"importance": {"age": "much"}}, ["'importance'", "at 'age'", "number"]),
         ({"digits": {"age": "two"}}, ["'digits'", "at 'age'"]),
         ({"levels": {"smokes": [False, True]}}, ["'levels'", "into quotes"]),
+        ({"levels": {"smokes": []}}, ["'levels'", "one value or more for each column"]),
         ({"missing_values": [True]}, ["'missing_values'", "into quotes"]),
         ({"digits": {"age": -2}}, ["'digits'", "from 0 to 15"]),
         ({"trim": 0.5}, ["'trim'", "less than 0.5"]),

@@ -243,6 +243,7 @@ class Plan(BaseModel):
     _as_plain_domain = field_validator("domain", mode="before")(checks.as_plain_domain)
     _unchangeable = field_validator("*")(checks.unchangeable)
     _digits = field_validator("digits")(checks.digits)
+    _levels = field_validator("levels")(checks.levels)
     _cells = field_validator("cells", "outward", mode="before")(checks.cells)
     _limits = field_validator("top_coding", "bottom_coding", mode="before")(checks.limits)
     _steps = field_validator("rounding", mode="before")(checks.steps)

@@ -174,6 +174,13 @@ def digits(value: dict[str, int]) -> dict[str, int]:
     return value
 
 
+def levels(value: dict[str, tuple[Any, ...]]) -> dict[str, tuple[Any, ...]]:
+    """Refuse lists without a level, which would not tell what order is meant."""
+    if not all(value.values()):
+        raise ValueError("must be one value or more for each column: leave out columns without levels")
+    return value
+
+
 def factors(value: dict[str, float]) -> dict[str, float]:
     """Refuse factors of importance that are negative, or so large that their products with costs are infinite."""
     if any(not 0 <= factor <= LARGEST_FACTOR for factor in value.values()):

@@ -246,6 +246,33 @@ def test_tallies_hold_only_values_that_occur(monkeypatch):
         Tally(layout, 100_000).add(values, leaves)
 
 
+@pytest.mark.parametrize("model", ["distinct-diversity l=3", "p-sensitive p=4", "k-anonymity k=5"])
+def test_tallies_count_values_by_units(model):
+    """Two values of one person are one for who knows the persons; and k of a model may exceed that of a plan."""
+    table, leaves = people(80), np.arange(80) % 40
+    rng = np.random.default_rng(4)
+    ill = np.where(rng.random(80) < 0.2, None, table.column("ill").to_numpy(zero_copy_only=False))
+    table = table.set_column(table.column_names.index("ill"), "ill", pa.array(ill, pa.string()))
+    table = table.set_column(table.column_names.index("person"), "person", pa.array(rng.integers(0, 12, 80)))
+    layout = layout_of(table, Plan.of(**{**PLAN, "k": 2}, unit="person", models={"ill": [model]}))
+    values = layout.decode(table)
+    parts = [Tally(layout, 40) for _ in range(3)]
+    for at, part in enumerate(parts):
+        part.add(values.slice(30 * at, 30), leaves[30 * at : 30 * at + 30])
+    parts[2].merge(parts[0])
+    parts[2].merge(parts[1])
+    assert np.unique(parts[2].values[0][:, 0], return_counts=True)[1].max() <= int(model[-1])
+    seen = set()
+    for most in range(1, 40):
+        blocks = np.arange(40) % most
+        labels, constraints = blocks[leaves], layout.constraints(values)
+        units = [len(np.unique(constraints.units[labels == block])) for block in range(most)]
+        wanted = offending(labels, constraints.demands) | (np.array(units) < 2)
+        assert parts[2].falls_short(blocks).tolist() == wanted.tolist()
+        seen |= set(wanted.tolist())
+    assert seen == {False, True}
+
+
 def test_rows_that_occur_often_are_found_whatever_the_pieces():
     """Counts that were lowered for want of room still have all that occur often; a second pass counts them."""
     from shoal.engines.heavy import Often

@@ -306,6 +306,16 @@ def test_models_by_hand(text, short):
     assert found == (None if short is None else f"{short:.9g}")
 
 
+def test_categories_have_an_order_only_where_the_way_in_keeps_it():
+    """A text file passes on the texts alone, and so does Polars."""
+    column = Column("size", "ordered", ["S", "L", None, "M"], ["S", "M", "L", "XL"], "categories")
+    files_of = [{"frame": "file", "input": one} for one in files.SUFFIXES]
+    for way in ({"frame": "arrow"}, {"frame": "pandas"}, {"frame": "polars"}, *files_of):
+        grounds = sensitive.grounds_of(Case(0, [column], {}, way), "size", {"s", "m", "l", None})
+        kept = way.get("input", way["frame"]) in ("arrow", "pandas", "parquet")
+        assert grounds["auto"].places == ({"s": 0, "m": 0.5, "l": 1} if kept else None), way
+
+
 def test_distances_of_dates_are_in_days():
     column = Column("born", "date32", ["2000-01-01", "2000-01-02", "2000-01-11"], None, "date")
     case = Case(0, [column], {}, {"frame": "arrow"})

@@ -34,6 +34,7 @@ class Tally:
         Leaf and number of its first k units at most.
     values : for each sensitive attribute, int64[v, 2]
         How often each value occurs in a leaf, by ``leaf * width + code``: where it occurs at all. Missing is the last.
+        With units, the numbers of its first units instead, as many as its models ask for at most.
     """
 
     layout: Layout
@@ -51,12 +52,15 @@ class Tally:
     def add(self, values: Any, leaves: Array) -> None:
         """Add the rows of a values table, and the leaf of each."""
         self.counts += np.bincount(leaves, minlength=self.leaves)
+        units = None
         if self.units is not None:
-            self.units = self._first_units(self.units, np.column_stack([leaves, numpy_of(values, UNIT)]))
+            units = numpy_of(values, UNIT)
+            self.units = _first(self.units, np.column_stack([leaves, units]), self.layout.plan.k)
         for at, width in enumerate(self._widths):
             codes = numpy_of(values, f"s{at}").astype(np.int64)
-            keys, counts = np.unique(leaves * width + np.where(codes < 0, width - 1, codes), return_counts=True)
-            self.values[at] = _summed(self.values[at], np.column_stack([keys, counts]))
+            keys = leaves * width + np.where(codes < 0, width - 1, codes)
+            more = np.unique(keys, return_counts=True) if units is None else (keys, units)
+            self.values[at] = self._together(at, self.values[at], np.column_stack(more))
 
     @property
     def _widths(self) -> list[int]:
@@ -66,14 +70,25 @@ class Tally:
         """Add the counts of other rows."""
         self.counts += other.counts
         if self.units is not None and other.units is not None:
-            self.units = self._first_units(self.units, other.units)
-        self.values = [_summed(one, more) for one, more in zip(self.values, other.values, strict=True)]
+            self.units = _first(self.units, other.units, self.layout.plan.k)
+        pairs = zip(self.values, other.values, strict=True)
+        self.values = [self._together(at, one, more) for at, (one, more) in enumerate(pairs)]
 
-    def _first_units(self, one: Array, other: Array) -> Array:
-        """Return the first k units of each leaf at most, among those of two lists."""
-        pairs = np.unique(np.concatenate([one, other]), axis=0)
-        starts = np.searchsorted(pairs[:, 0], np.arange(self.leaves))
-        return np.asarray(pairs[np.arange(len(pairs)) - starts[pairs[:, 0]] < self.layout.plan.k])
+    def _together(self, at: int, one: Array, more: Array) -> Array:
+        """Return what two parts hold of the values of a sensitive attribute; refuse more than can be held."""
+        if self.units is None:
+            both = _summed(one, more)
+        else:
+            models = models_of(self.layout.plan, self.layout.sensitives[at].name)
+            # A value with so many units finds one that no other value has taken.
+            both = _first(one, more, max((int(model.required) for model in models), default=0))
+        if len(both) > MOST_COUNTED:
+            raise DataError(
+                f"Sensitive attributes with demands must have few values in each part of a table that is read in "
+                f"pieces. Got more than {MOST_COUNTED:,} in all parts together.",
+                hint="demand nothing of it, or write it more coarsely.",
+            )
+        return both
 
     def falls_short(self, blocks: Array) -> Array:
         """Return bool[blocks]: which blocks cannot be one group, given the block of each leaf."""
@@ -83,26 +98,32 @@ class Tally:
             pairs = np.unique(np.column_stack([blocks[self.units[:, 0]], self.units[:, 1]]), axis=0)
             short |= np.bincount(pairs[:, 0], minlength=m) < k
         for one, table, width in zip(self.layout.sensitives, self.values, self._widths, strict=True):
-            keys = blocks[table[:, 0] // width] * width + table[:, 0] % width
-            pooled = _summed(np.zeros((0, 2), np.int64), np.column_stack([keys, table[:, 1]]))
+            own, codes = blocks[table[:, 0] // width], table[:, 0] % width
+            if self.units is None:
+                pooled = _summed(np.zeros((0, 2), np.int64), np.column_stack([own * width + codes, table[:, 1]]))
+                present, spectrum = np.arange(m), _spectrum(one.sensitive, pooled, m)
+            else:
+                present, spectrum = _spectrum_of_units(one.sensitive, own, codes, table[:, 1])
             for model in models_of(self.layout.plan, one.name):
-                short |= ~model.holds(_spectrum(one.sensitive, pooled, m), None)
+                short[present] |= ~model.holds(spectrum, None)
         # A block without records is no block: it is short of nothing.
         return np.asarray(short & (np.bincount(blocks, self.counts, m) > 0))
 
 
+def _first(one: Array, other: Array, most: int) -> Array:
+    """Return the first units of each key, a given number at most, among those of two lists of keys and units."""
+    pairs = np.unique(np.concatenate([one, other]), axis=0)
+    starts = np.flatnonzero(np.append(True, pairs[1:, 0] != pairs[:-1, 0])[: len(pairs)])
+    place = np.arange(len(pairs)) - np.repeat(starts, np.diff(np.append(starts, len(pairs))))
+    return np.asarray(pairs[place < most])
+
+
 def _summed(one: Array, other: Array) -> Array:
-    """Return the counts of both, by keys in ascending order; refuse more than can be held."""
+    """Return the counts of both, by keys in ascending order."""
     both = np.concatenate([one, other])
     order = np.argsort(both[:, 0], kind="stable")
     keys = both[order, 0]
     first = np.flatnonzero(np.append(True, keys[1:] != keys[:-1])) if len(keys) else np.zeros(0, np.int64)
-    if len(first) > MOST_COUNTED:
-        raise DataError(
-            f"Sensitive attributes with demands must have few values in each part of a table that is read in pieces. "
-            f"Got more than {MOST_COUNTED:,} in all parts together.",
-            hint="demand nothing of it, or write it more coarsely.",
-        )
     if len(first) == 0:
         return both
     return np.column_stack([keys[first], np.add.reduceat(both[order, 1], first)])
@@ -117,3 +138,11 @@ def _spectrum(sensitive: Any, pooled: Array, blocks: int) -> Any:
     empty = spectrum_of(np.zeros(0, np.int64), sensitive)
     starts = np.searchsorted(own[known], np.arange(blocks + 1))
     return empty._replace(starts=starts, codes=codes[known], counts=counts[known], missing=missing)
+
+
+def _spectrum_of_units(sensitive: Any, blocks: Array, codes: Array, units: Array) -> tuple[Array, Any]:
+    """Return the blocks that have records, and their spectrum, given the first units of each value (missing last)."""
+    present, labels = np.unique(blocks, return_inverse=True)
+    numbers = np.unique(units, return_inverse=True)[1].astype(np.int64)
+    known = np.where(codes < sensitive.values, codes, -1)
+    return present, spectrum_of(labels, sensitive._replace(codes=known, units=numbers))
