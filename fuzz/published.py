@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
-from decimal import Decimal, localcontext
+from decimal import Decimal, InvalidOperation, localcontext
 from fractions import Fraction
 from functools import cache
 from typing import Any
@@ -21,14 +21,36 @@ from fuzz.trees import plain_paths, text_of
 from fuzz.values import PER_SECOND
 
 Number = Fraction
+PLAIN_NUMBER = re.compile(r"[+-]?(?!0\d)(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?")
 MEANS = ("mean", "trimmed-mean", "geometric-mean")
 
 
 def is_missing(value: Any, markers: list[Any]) -> bool:
-    """Return whether a value of a quasi-identifier is missing, or declared to be."""
+    """Return whether a value of a quasi-identifier is missing, or declared to be.
+
+    Texts are compared apart from blanks around them, and numbers as numbers. No marker stands for a truth value, which
+    Python takes for 0 or 1.
+    """
     if value is None or value != value:
         return True
-    return any(value == marker or (isinstance(value, str) and value.strip() == str(marker)) for marker in markers)
+    return any(_same(value, marker) for marker in markers)
+
+
+def _same(value: Any, marker: Any) -> bool:
+    if isinstance(value, bool):
+        return False
+    if not isinstance(value, str):
+        return _number_in(marker) == Decimal(repr(value))
+    one, other = value.strip(), str(marker).strip()
+    # A code has leading zeros, and is no number.
+    return one == other or (all(map(PLAIN_NUMBER.fullmatch, (one, other))) and _number_in(one) == _number_in(other))
+
+
+def _number_in(marker: Any) -> Decimal | None:
+    try:
+        return Decimal(str(marker).strip())
+    except InvalidOperation:
+        return None
 
 
 def markers_of(case: Case, name: str) -> list[Any]:

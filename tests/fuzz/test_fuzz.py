@@ -391,6 +391,25 @@ def test_half_of_a_group_may_have_a_value_where_it_publishes_none():
     assert people.falls_short(case, {"age": "integer"}, [(None,)] * 4, ["age"]) == "k-map: 5 people match"
 
 
+@pytest.mark.parametrize(
+    ("value", "marker", "gone"),
+    [
+        *(
+            (None, 1, True),
+            (float("nan"), 1, True),
+            (1, 1.0, True),
+            (-999.0, "-999", True),
+            (1, "01", True),
+            (1, "x", False),
+        ),
+        *((" NA", "NA ", True), ("1.0", 1, True), ("01", 1, False), ("1", "01", False), ("nan", float("nan"), True)),
+        *((True, 1, False), (False, 0, False), (True, "true", False)),
+    ],
+)
+def test_what_is_declared_to_be_missing(value, marker, gone):
+    assert published.is_missing(value, ["other", marker]) == gone
+
+
 @pytest.mark.parametrize("name", notations.ALL)
 def test_notations_are_read_as_they_are_written(name):
     how, random = notations.ALL[name], Random(1)
