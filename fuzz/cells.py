@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import date, timedelta
 from decimal import Decimal, localcontext
 from typing import Any
@@ -40,7 +40,10 @@ def wrong(case: Case, kinds: dict[str, str], rows: list[int], table: dict[str, l
         return None
     together = defaultdict(list)
     strata = [case.column(name).values for name in case.plan.get("stratum", ())]
-    for row in range(case.rows):
+    rows_in: Sequence[int] = range(case.rows)
+    if case.plan.get("missing") == "drop":  # before cells are counted
+        rows_in = [row for row in rows_in if not any(_gone(case, name, row) for name in kinds)]
+    for row in rows_in:
         key = [cell(case.column(name).values[row]) for name, cell in zip(cells, known, strict=True)]
         together[(*key, *(repr(values[row]) for values in strata))].append(row)
     units = case.column(case.plan["unit"]).values if "unit" in case.plan else list(range(case.rows))
@@ -50,8 +53,6 @@ def wrong(case: Case, kinds: dict[str, str], rows: list[int], table: dict[str, l
         if len({models.read_as(units[row]) for row in members}) >= (case.plan.get("k") or 5)
         for row in members
     }
-    if case.plan.get("missing") == "drop":
-        wanted = {row for row in wanted if not any(_gone(case, name, row) for name in kinds)}
     return None if wanted == set(rows) else f"{len(rows)} records are published, not {len(wanted)}"
 
 

@@ -563,6 +563,15 @@ def test_decimals_are_levels_in_the_order_of_numbers():
     assert check_of(column, "ordinal", "interval", "[394.45, 46.80]") is not None
 
 
+def test_rows_that_are_dropped_share_no_cell():
+    columns = [Column("x", "float64", [0.3, None, 0.1, 5.0], None, "float"), Column("y", "string", list("aabb"))]
+    plan = {"k": 2, "release": "strongly-safe", "cells": {"x": "*", "y": "value"}, "missing": "drop"}
+    case = Case(0, columns, plan, {"frame": "arrow"})
+    kinds, table = {"x": "continuous", "y": "nominal"}, {"x": ["*"] * 3, "y": ["a", "b", "b"]}
+    assert cells.wrong(case, kinds, [0, 2, 3], table) == "3 records are published, not 2"
+    assert cells.wrong(case, kinds, [2, 3], {name: values[1:] for name, values in table.items()}) is None
+
+
 def test_cells_by_hand():
     columns = [Column("x", "float64", [0.3, 0.29, 0.1, 5.0], None, "float")]
     plan = {"k": 2, "release": "strongly-safe", "cells": {"x": 0.1}}
