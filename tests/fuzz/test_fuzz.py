@@ -572,6 +572,14 @@ def test_rows_that_are_dropped_share_no_cell():
     assert cells.wrong(case, kinds, [2, 3], {name: values[1:] for name, values in table.items()}) is None
 
 
+def test_a_number_of_a_hierarchy_stands_for_itself():
+    columns = [Column("sex", "int64", [59, 4, 30], None, "ladder")]
+    plan = {"k_map": 2, "hierarchies": {"sex": "widths:5,10,20"}}
+    case = Case(0, columns, plan, {"frame": "arrow"}, [Column("sex", "int64", [30, 30, 4])])
+    assert people.falls_short(case, {"sex": "hierarchical"}, [(30,)] * 3, ["sex"]) is None
+    assert people.falls_short(case, {"sex": "hierarchical"}, [(4,)] * 3, ["sex"]) == "k-map: 1 people match"
+
+
 def test_cells_by_hand():
     columns = [Column("x", "float64", [0.3, 0.29, 0.1, 5.0], None, "float")]
     plan = {"k": 2, "release": "strongly-safe", "cells": {"x": 0.1}}
