@@ -11,9 +11,8 @@ from typing import Any
 
 from fuzz import models, notations
 from fuzz.case import Case, Column
-from fuzz.published import days_of_moments, is_missing, markers_of
+from fuzz.published import days_of_moments, is_foreign, is_missing, markers_of, number_of, units_of_a_day
 from fuzz.trees import plain_paths, text_of
-from fuzz.values import PER_SECOND
 
 # The cell of a value, as something that is equal for values of one cell.
 Cell = Callable[[Any], Any]
@@ -88,10 +87,14 @@ def _of_present(case: Case, column: Column, kind: str, how: Any) -> Cell | None:
         return lambda value: value + 0.0 if isinstance(value, float) else value
     if kind in ("continuous", "integer"):
         return lambda value: _floor(value, how)
-    if days_of_moments(column, kind):
+    if days_of_moments(column, kind) or is_foreign(column, kind):
         return None
     if kind in ("date", "datetime"):
-        day = _day(column)
+        number, unit = number_of(column), units_of_a_day(column, kind)
+
+        def day(value: Any) -> int:
+            return int(number(value) // unit)
+
         if isinstance(how, str):
             return lambda value: (date(1970, 1, 1) + timedelta(days=day(value))).isoformat()[
                 : {"year": 4, "month": 7}[how]
@@ -109,10 +112,3 @@ def _of_present(case: Case, column: Column, kind: str, how: Any) -> Cell | None:
 def _floor(value: Any, width: float) -> Any:
     with localcontext(prec=800):
         return math.floor(Decimal(repr(value) if isinstance(value, float) else str(value)) / Decimal(str(width)))
-
-
-def _day(column: Column) -> Callable[[Any], int]:
-    if column.type == "date32":
-        return lambda value: (date.fromisoformat(value) - date(1970, 1, 1)).days
-    unit = column.type[10:-1].partition(",")[0]
-    return lambda value: int(value) // (86400 * PER_SECOND[unit])

@@ -467,6 +467,20 @@ def test_notations_by_hand(name, text, number):
     assert notations.ALL[name].read(text) == number
 
 
+def test_years_are_those_that_a_plan_tells():
+    column = Column("x", "int64", [1911, 1960, None], None, "integer")
+    dates = Column("y", "date32", ["1911-01-01"] * 3, None, "date")
+    case = Case(0, [column, dates], {"formats": {"x": "%Y", "y": "%Y"}}, {"frame": "arrow"}, [column])
+    told = notations.declared(case)
+    assert [one.notation for one in (*told.columns, *told.population)] == ["1986", None, "1986"]
+    rows = ([[0, 1]], ["[1911, 1960]"]), ([[0, 1]], [1935]), ([[0, 1]], ["[1911, 1961]"]), ([[0, 1]], ["1911-01-01"])
+    found = [published.check(told, told.columns[0], "date", "interval", *one) for one in (rows[0], rows[2])]
+    found += [published.check(told, told.columns[0], "date", "mean", *one) for one in (rows[1], rows[3])]
+    assert [one and one.rpartition(": ")[2] for one in found] == [
+        *(None, "the range is too wide", None, "not written as the column is"),
+    ]
+
+
 def check_of(column, kind, how, value, **plan):
     case = Case(0, [column], plan, {"frame": "arrow"})
     return published.check(case, column, kind, how, [list(range(len(column.values)))], [value])
@@ -561,6 +575,21 @@ def test_decimals_are_levels_in_the_order_of_numbers():
     assert published.levels_of(Case(0, [column], {}, {}), column) == ["46.80", "394.45"]
     assert check_of(column, "ordinal", "interval", "[46.80, 394.45]") is None
     assert check_of(column, "ordinal", "interval", "[394.45, 46.80]") is not None
+
+
+def test_numbers_have_the_decimal_places_of_the_plan():
+    column = Column("x", "string", ["4.97e+04", "2.83e-02"], None, "written", "1.5e+03")
+    good = {0: "2e+04", 1: "2.5e+04", 3: "2.485e+04"}
+    for digits, value in good.items():
+        assert check_of(column, "continuous", "mean", value, digits={"x": digits}) is None
+        assert "not written as" in check_of(column, "continuous", "mean", value)
+    assert "off by" in check_of(column, "continuous", "mean", "2.3e+04", digits={"x": 1})
+    assert check_of(column, "continuous", "interval", "[2.8e-02, 5.0e+04]", digits={"x": 1}) is None
+    assert "too wide" in check_of(column, "continuous", "interval", "[2.8e-02, 6.0e+04]", digits={"x": 1})
+    assert "too wide" in check_of(column, "continuous", "interval", "[2.80e-02, 4.98e+04]")
+    euros = Column("x", "string", ["€1.00", "€1.50"], None, "written", "€1,234.50")
+    assert check_of(euros, "continuous", "mean", "€1", digits={"x": 0}) is None
+    assert "not written as" in check_of(euros, "continuous", "mean", "€1.25", digits={"x": 0})
 
 
 def test_rows_that_are_dropped_share_no_cell():
