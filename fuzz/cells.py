@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import date, timedelta
 from decimal import Decimal, localcontext
 from typing import Any
 
 from fuzz import models, notations
 from fuzz.case import Case, Column
-from fuzz.published import days_of_moments, is_missing, markers_of
+from fuzz.published import days_of_moments, is_foreign, is_missing, markers_of, number_of, units_of_a_day
 from fuzz.trees import plain_paths, text_of
-from fuzz.values import PER_SECOND
 
 # The cell of a value, as something that is equal for values of one cell.
 Cell = Callable[[Any], Any]
@@ -40,7 +39,10 @@ def wrong(case: Case, kinds: dict[str, str], rows: list[int], table: dict[str, l
         return None
     together = defaultdict(list)
     strata = [case.column(name).values for name in case.plan.get("stratum", ())]
-    for row in range(case.rows):
+    rows_in: Sequence[int] = range(case.rows)
+    if case.plan.get("missing") == "drop":  # before cells are counted
+        rows_in = [row for row in rows_in if not any(_gone(case, name, row) for name in kinds)]
+    for row in rows_in:
         key = [cell(case.column(name).values[row]) for name, cell in zip(cells, known, strict=True)]
         together[(*key, *(repr(values[row]) for values in strata))].append(row)
     units = case.column(case.plan["unit"]).values if "unit" in case.plan else list(range(case.rows))
@@ -50,8 +52,6 @@ def wrong(case: Case, kinds: dict[str, str], rows: list[int], table: dict[str, l
         if len({models.read_as(units[row]) for row in members}) >= (case.plan.get("k") or 5)
         for row in members
     }
-    if case.plan.get("missing") == "drop":
-        wanted = {row for row in wanted if not any(_gone(case, name, row) for name in kinds)}
     return None if wanted == set(rows) else f"{len(rows)} records are published, not {len(wanted)}"
 
 
@@ -87,10 +87,14 @@ def _of_present(case: Case, column: Column, kind: str, how: Any) -> Cell | None:
         return lambda value: value + 0.0 if isinstance(value, float) else value
     if kind in ("continuous", "integer"):
         return lambda value: _floor(value, how)
-    if days_of_moments(column, kind):
+    if days_of_moments(column, kind) or is_foreign(column, kind):
         return None
     if kind in ("date", "datetime"):
-        day = _day(column)
+        number, unit = number_of(column), units_of_a_day(column, kind)
+
+        def day(value: Any) -> int:
+            return int(number(value) // unit)
+
         if isinstance(how, str):
             return lambda value: (date(1970, 1, 1) + timedelta(days=day(value))).isoformat()[
                 : {"year": 4, "month": 7}[how]
@@ -108,10 +112,3 @@ def _of_present(case: Case, column: Column, kind: str, how: Any) -> Cell | None:
 def _floor(value: Any, width: float) -> Any:
     with localcontext(prec=800):
         return math.floor(Decimal(repr(value) if isinstance(value, float) else str(value)) / Decimal(str(width)))
-
-
-def _day(column: Column) -> Callable[[Any], int]:
-    if column.type == "date32":
-        return lambda value: (date.fromisoformat(value) - date(1970, 1, 1)).days
-    unit = column.type[10:-1].partition(",")[0]
-    return lambda value: int(value) // (86400 * PER_SECOND[unit])

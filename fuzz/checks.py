@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from fuzz import cells, losses, markers, models, people, private_checks, published, recoding, sensitive
+from fuzz import cells, losses, markers, models, notations, people, private_checks, published, recoding, sensitive
 from fuzz.case import Case, Column
 from fuzz.files import as_text, plain
 from fuzz.running import Outcome
@@ -119,7 +119,7 @@ def check(case: Case, outcome: Outcome) -> list[str]:
         return found
     if "dp" in case.plan:
         return found + list(private_checks.check(case, outcome))
-    checked = Checked(recoding.coded(case), outcome)
+    checked = Checked(recoding.coded(notations.declared(case)), outcome)
     for step in (_columns, _rows, _groups, _demands, _untouched, _values, _claims):
         problems = list(step(checked))
         found += problems

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from random import Random
 from typing import Any
+
+from fuzz.case import Case, Column
+from fuzz.trees import text_of
 
 START = datetime(1970, 1, 1, tzinfo=UTC)
 MICRO = timedelta(microseconds=1)
@@ -42,6 +45,8 @@ class Notation:
         What the plan must say of the column; ``thousands`` is of the whole plan.
     inferred : bool
         Whether the type is inferred in text files without a word in the plan.
+    template : str
+        The form of numbers, with an @ for their decimal places.
     """
 
     kind: str
@@ -52,6 +57,15 @@ class Notation:
     relative: Fraction = Fraction(0)
     options: tuple[tuple[str, str], ...] = ()
     inferred: bool = True
+    template: str = ""
+
+    def with_digits(self, digits: int | None) -> Notation:
+        """Return the notation of numbers with as many decimal places as a plan says, before an exponent if any."""
+        if digits is None or not self.template:
+            return self
+        form = self.template.replace("@", rf"\.\d{{{digits}}}" if digits else "")
+        last = Fraction(1, 10**digits)
+        return replace(self, form=form, relative=last) if self.relative else replace(self, form=form, step=last / 2)
 
 
 # --- numbers ---
@@ -74,31 +88,27 @@ def _plain(text: str) -> Fraction:
     return Fraction(Decimal(kept[1] + kept[2] + re.sub(r"[ ,'\u00a0]", "", kept[3])))
 
 
-def _grouped(mark: str, digits: int) -> str:
-    return rf"\d{{1,3}}({mark}\d{{3}})*" + (rf"\.\d{{{digits}}}" if digits else "")
+def _numbers(one: Callable[[Random], str], template: str, digits: int, **more: Any) -> Notation:
+    """Return the notation of numbers, by a form with an @ for decimal places; an exponent has a sign."""
+    how = Notation("continuous" if digits else "integer", one, _plain, "", Fraction(0), template=template, **more)
+    return replace(how, relative=Fraction("[+-]" in template)).with_digits(digits)
 
 
-CENT = Fraction(1, 200)
+def _grouped(mark: str) -> str:
+    return rf"\d{{1,3}}({mark}\d{{3}})*@"
+
+
 NUMBERS = {
-    "1,234.50": Notation("continuous", _amount("{}", digits=2, mark=","), _plain, "-?" + _grouped(",", 2), CENT),
-    "1 234.50": Notation("continuous", _amount("{}", digits=2, mark=" "), _plain, "-?" + _grouped(" ", 2), CENT),
-    "1'234.5": Notation("continuous", _amount("{}", digits=1, mark="'"), _plain, "-?" + _grouped("'", 1), 10 * CENT),
-    "€1,234.50": Notation("continuous", _amount("€{}", digits=2, mark=","), _plain, "-?€" + _grouped(",", 2), CENT),
-    "12.50 €": Notation("continuous", _amount("{} €", digits=2), _plain, r"-?\d+\.\d\d €", CENT),
-    "EUR 1234": Notation("integer", _amount("EUR {}", digits=0), _plain, r"-?EUR \d+", Fraction(1, 2)),
-    "12.5%": Notation("continuous", _amount("{}%", digits=1, most=100), _plain, r"-?\d+\.\d%", 10 * CENT),
-    "1,234": Notation(
-        *("integer", _amount("{}", digits=0, mark=","), _plain, "-?" + _grouped(",", 0), Fraction(1, 2)),
-        options=(("thousands", ","),),
-    ),
-    "1.5e+03": Notation(
-        *("continuous", lambda random: f"{random.lognormvariate(0, 9):.2e}", _plain, r"-?\d\.\d\de[+-]\d\d\d?"),
-        *(Fraction(0), Fraction(1, 100)),
-    ),
-    "1.5E-03": Notation(
-        *("continuous", lambda random: f"{random.gauss(0, 1e-4):.1E}", _plain, r"-?\d\.\dE[+-]\d\d\d?"),
-        *(Fraction(0), Fraction(1, 10)),
-    ),
+    "1,234.50": _numbers(_amount("{}", digits=2, mark=","), "-?" + _grouped(","), 2),
+    "1 234.50": _numbers(_amount("{}", digits=2, mark=" "), "-?" + _grouped(" "), 2),
+    "1'234.5": _numbers(_amount("{}", digits=1, mark="'"), "-?" + _grouped("'"), 1),
+    "€1,234.50": _numbers(_amount("€{}", digits=2, mark=","), "-?€" + _grouped(","), 2),
+    "12.50 €": _numbers(_amount("{} €", digits=2), r"-?\d+@ €", 2),
+    "EUR 1234": _numbers(_amount("EUR {}", digits=0), r"-?EUR \d+@", 0),
+    "12.5%": _numbers(_amount("{}%", digits=1, most=100), r"-?\d+@%", 1),
+    "1,234": _numbers(_amount("{}", digits=0, mark=","), "-?" + _grouped(","), 0, options=(("thousands", ","),)),
+    "1.5e+03": _numbers(lambda random: f"{random.lognormvariate(0, 9):.2e}", r"-?\d@e[+-]\d\d\d?", 2),
+    "1.5E-03": _numbers(lambda random: f"{random.gauss(0, 1e-4):.1E}", r"-?\d@E[+-]\d\d\d?", 1),
 }
 
 
@@ -124,8 +134,8 @@ def _dates(pattern: str, *, cut: str = "", **more: Any) -> Notation:
             text = text.replace("D", str(day.day)).replace("M", str(day.month))
         return text.upper() if cut == "u" else text
 
-    def read(text: str) -> Fraction:
-        return _days(datetime.strptime(text, pattern).date())
+    def read(text: Any) -> Fraction:
+        return _days(datetime.strptime(text_of(text), pattern).date())
 
     forms = {"%d": r"\d\d", "%m": r"\d\d", "%Y": r"\d{4}", "%y": r"\d\d", "%b": "[A-Z][a-z]{2}", "%B": "[A-Z][a-z]+"}
     if cut:
@@ -184,7 +194,10 @@ MOMENTS = {
         "%Y-%m-%d %H:%M:%S", r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[+-]\d\d:\d\d", SECOND, ("+01:00", "+02:00", "-05:30")
     ),
 }
-ALL = {**NUMBERS, **DATES, **MOMENTS}
+DRAWN = {**NUMBERS, **DATES, **MOMENTS}
+# Notations that only a plan can tell, by the pattern in its formats.
+PATTERNS = {"%Y": "1986", "%d.%m.%Y": "28.03.1986"}
+ALL = {**DRAWN, "1986": _dates("%Y", step=Fraction(366), options=(("formats", "%Y"),), inferred=False)}
 # Notations without leading zeros, and those with them.
 PADDED = {"28.3.1986": "28.03.1986"}
 
@@ -198,9 +211,29 @@ def ends_of(text: str) -> list[str]:
     return [", ".join(parts[:half]), ", ".join(parts[half:])]
 
 
-def is_written(name: str, value: Any, column: Sequence[Any] = ()) -> bool:
-    """Return whether a published value, or both ends of an interval, are in the notation of a column."""
-    form = ALL[name].form
+def is_written(name: str, value: Any, column: Sequence[Any] = (), digits: int | None = None) -> bool:
+    """Return whether a published value, or both ends of an interval, are in the notation of a column.
+
+    If a plan says how many decimal places are published, these are its digits.
+    """
+    form = ALL[name].with_digits(digits).form
     if name in PADDED and not any(re.search(r"(^|\D)\d(\D|$)", one) for one in column if one is not None):
         form = f"{form}|{ALL[PADDED[name]].form}"  # nothing tells that days and months have no zeros
-    return all(re.fullmatch(form, end) for end in ends_of(str(value)))
+    return all(re.fullmatch(form, end) for end in ends_of(text_of(value)))
+
+
+def declared(case: Case) -> Case:
+    """Return an input with the notations that only its plan tells: those of numbers and texts with a format."""
+    formats = case.plan.get("formats", {})
+
+    def told(column: Column) -> Column:
+        dated = column.type.startswith(("date", "timestamp"))
+        known = column.notation or (None if dated else PATTERNS.get(formats.get(column.name, "")))
+        return replace(column, notation=known)
+
+    people = case.population
+    return replace(
+        case,
+        columns=[told(column) for column in case.columns],
+        population=None if people is None else [told(column) for column in people],
+    )

@@ -83,7 +83,7 @@ def _fits(case: Case, column: Column, kind: str) -> Any:
             return value is None and gone
         word = text_of(theirs)
         if paths is not None:
-            return value == word or value in paths[word]
+            return text_of(value) in (word, *paths[word])
         if kind in ("nominal", "boolean"):
             inner = str(value)[1:-1].split(", ") if str(value)[:1] == "{" else []
             return text_of(value) == word or word in inner or (", " in word and word in str(value))

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
-from decimal import Decimal, localcontext
+from decimal import Decimal, InvalidOperation, localcontext
 from fractions import Fraction
 from functools import cache
 from typing import Any
@@ -21,14 +21,36 @@ from fuzz.trees import plain_paths, text_of
 from fuzz.values import PER_SECOND
 
 Number = Fraction
+PLAIN_NUMBER = re.compile(r"[+-]?(?!0\d)(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?")
 MEANS = ("mean", "trimmed-mean", "geometric-mean")
 
 
 def is_missing(value: Any, markers: list[Any]) -> bool:
-    """Return whether a value of a quasi-identifier is missing, or declared to be."""
+    """Return whether a value of a quasi-identifier is missing, or declared to be.
+
+    Texts are compared apart from blanks around them, and numbers as numbers. No marker stands for a truth value, which
+    Python takes for 0 or 1.
+    """
     if value is None or value != value:
         return True
-    return any(value == marker or (isinstance(value, str) and value.strip() == str(marker)) for marker in markers)
+    return any(_same(value, marker) for marker in markers)
+
+
+def _same(value: Any, marker: Any) -> bool:
+    if isinstance(value, bool):
+        return False
+    if not isinstance(value, str):
+        return _number_in(marker) == Decimal(repr(value))
+    one, other = value.strip(), str(marker).strip()
+    # A code has leading zeros, and is no number.
+    return one == other or (all(map(PLAIN_NUMBER.fullmatch, (one, other))) and _number_in(one) == _number_in(other))
+
+
+def _number_in(marker: Any) -> Decimal | None:
+    try:
+        return Decimal(str(marker).strip())
+    except InvalidOperation:
+        return None
 
 
 def markers_of(case: Case, name: str) -> list[Any]:
@@ -58,6 +80,16 @@ def number_of(column: Column) -> Callable[[Any], Number]:
     if column.type.startswith("decimal"):
         return lambda v: Fraction(Decimal(str(v)))
     return Fraction
+
+
+def notation_of(case: Case, column: Column) -> notations.Notation:
+    """Return the notation of a column, with as many decimal places as the plan says."""
+    return notations.ALL[column.notation or ""].with_digits(_digits_of(case, column))
+
+
+def _digits_of(case: Case, column: Column) -> int | None:
+    digits: int | None = case.plan.get("digits", {}).get(column.name)
+    return digits
 
 
 def is_foreign(column: Column, kind: str) -> bool:
@@ -137,10 +169,10 @@ def _one(
     numbers = [number(v) for v in values]
     if column.name in case.plan.get("outward", {}):
         return _outward(column, kind, case.plan["outward"][column.name], values, str(value))
-    if column.notation and not notations.is_written(column.notation, value, column.values):
+    if column.notation and not notations.is_written(column.notation, value, column.values, _digits_of(case, column)):
         return "not written as the column is"
     if how == "interval":
-        return _interval(column, kind, numbers, str(value), 2 * step())
+        return _interval(case, column, kind, numbers, str(value), 2 * step())
     return _middle(case, column, kind, how, numbers, number(value), weights, step())
 
 
@@ -201,7 +233,7 @@ def _levels(case: Case, column: Column, values: list[Any], value: str) -> str | 
     return None if value == (low if low == high else f"[{low}, {high}]") else "not from the lowest to the highest level"
 
 
-def _interval(column: Column, kind: str, numbers: list[Number], value: str, step: Number) -> str | None:
+def _interval(case: Case, column: Column, kind: str, numbers: list[Number], value: str, step: Number) -> str | None:
     if column.type.startswith("timestamp[ns"):  # read, compared and written in microseconds
         numbers = [Fraction(number // 1000 * 1000) for number in numbers]
     low, high = min(numbers), max(numbers)
@@ -211,14 +243,17 @@ def _interval(column: Column, kind: str, numbers: list[Number], value: str, step
     step = step if kind == "continuous" else Fraction(0)
     if read[0] - slack > low or read[1] + slack < high:
         return "the range does not contain its members"
-    close = max(abs(read[0] - low), abs(read[1] - high)) <= slack + step
+    fewer = column.notation is not None and _digits_of(case, column) is not None
+    relative = notation_of(case, column).relative if fewer else Fraction(0)
+    pairs = zip(read, (low, high), strict=True)
+    close = all(abs(end - number) <= slack + step + relative * abs(number) for end, number in pairs)
     return None if close else "the range is too wide"
 
 
 def end_of(column: Column, kind: str, text: str) -> Number:
     """Return an end of a published interval as a number, in the units of its column."""
     if column.notation:
-        return notations.ALL[column.notation].read(int(text) if column.type == "int64" else text)
+        return notations.ALL[column.notation].read(text)
     if kind == "date" and column.type.startswith("timestamp"):
         unit = column.type[10:-1].partition(",")[0]
         return Fraction((date.fromisoformat(text) - date(1970, 1, 1)).days * 86400 * PER_SECOND[unit])
@@ -240,9 +275,7 @@ def _outward(column: Column, kind: str, step: Any, values: list[Any], value: str
     if inside is None:
         return "not an interval that is open above"
     if kind in ("date", "datetime"):
-        scale = Fraction(1)
-        if column.type.startswith("timestamp"):
-            scale = Fraction(86400 * PER_SECOND[column.type[10:-1].partition(",")[0]])
+        scale = units_of_a_day(column, kind)
         days = [math.floor(number_of(column)(v) / scale) for v in values]
         wanted = [_cell_of_days(min(days), step)[0] * scale, _cell_of_days(max(days), step)[1] * scale]
         found = [end_of(column, kind, end) for end in inside.groups()]
@@ -254,6 +287,13 @@ def _outward(column: Column, kind: str, step: Any, values: list[Any], value: str
             wanted.append(Fraction((math.floor(max(numbers) / width) + 1) * width))
         found = [Fraction(Decimal(end)) for end in inside.groups()]
     return None if found == wanted else "the interval does not end at the steps around its members"
+
+
+def units_of_a_day(column: Column, kind: str) -> Fraction:
+    """Return how many units of a column of dates or moments are a day."""
+    if column.type.startswith("timestamp"):
+        return Fraction(86400 * PER_SECOND[column.type[10:-1].partition(",")[0]])
+    return Fraction(86400 * 10**6 if kind == "datetime" else 1)
 
 
 def _cell_of_days(day: int, step: Any) -> tuple[int, int]:
@@ -286,7 +326,7 @@ def _middle(
 ) -> str | None:
     slack = _rounding(column, numbers) + step
     if column.notation:
-        slack += max(abs(value), *(abs(number) for number in numbers)) * notations.ALL[column.notation].relative
+        slack += abs(value) * notation_of(case, column).relative / 2
     low, high = min(numbers), max(numbers)
     if not low - slack <= value <= high + slack:
         return "outside of its members"
@@ -312,14 +352,14 @@ def _middle(
 def _step(case: Case, column: Column, kind: str) -> Number:
     """Return half of the last place that is published."""
     if column.notation:
-        return notations.ALL[column.notation].step
+        return notation_of(case, column).step
     if kind in ("integer", "date") or (kind == "datetime" and not column.type.startswith("timestamp[ns")):
         unit = column.type[10:-1].partition(",")[0]
         day = 86400 * PER_SECOND[unit] if kind == "date" and column.type.startswith("timestamp") else 1
         return Fraction(day, 2)
     if kind == "datetime":
         return Fraction(1000)
-    digits = case.plan.get("digits", {}).get(column.name)
+    digits = _digits_of(case, column)
     if column.type.startswith("decimal"):
         digits = 2 if digits is None else min(2, digits)
     if digits is None:

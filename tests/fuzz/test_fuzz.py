@@ -391,6 +391,25 @@ def test_half_of_a_group_may_have_a_value_where_it_publishes_none():
     assert people.falls_short(case, {"age": "integer"}, [(None,)] * 4, ["age"]) == "k-map: 5 people match"
 
 
+@pytest.mark.parametrize(
+    ("value", "marker", "gone"),
+    [
+        *(
+            (None, 1, True),
+            (float("nan"), 1, True),
+            (1, 1.0, True),
+            (-999.0, "-999", True),
+            (1, "01", True),
+            (1, "x", False),
+        ),
+        *((" NA", "NA ", True), ("1.0", 1, True), ("01", 1, False), ("1", "01", False), ("nan", float("nan"), True)),
+        *((True, 1, False), (False, 0, False), (True, "true", False)),
+    ],
+)
+def test_what_is_declared_to_be_missing(value, marker, gone):
+    assert published.is_missing(value, ["other", marker]) == gone
+
+
 @pytest.mark.parametrize("name", notations.ALL)
 def test_notations_are_read_as_they_are_written(name):
     how, random = notations.ALL[name], Random(1)
@@ -446,6 +465,20 @@ def test_a_plan_that_options_cannot_say_goes_through_a_job_file(tmp_path):
 )
 def test_notations_by_hand(name, text, number):
     assert notations.ALL[name].read(text) == number
+
+
+def test_years_are_those_that_a_plan_tells():
+    column = Column("x", "int64", [1911, 1960, None], None, "integer")
+    dates = Column("y", "date32", ["1911-01-01"] * 3, None, "date")
+    case = Case(0, [column, dates], {"formats": {"x": "%Y", "y": "%Y"}}, {"frame": "arrow"}, [column])
+    told = notations.declared(case)
+    assert [one.notation for one in (*told.columns, *told.population)] == ["1986", None, "1986"]
+    rows = ([[0, 1]], ["[1911, 1960]"]), ([[0, 1]], [1935]), ([[0, 1]], ["[1911, 1961]"]), ([[0, 1]], ["1911-01-01"])
+    found = [published.check(told, told.columns[0], "date", "interval", *one) for one in (rows[0], rows[2])]
+    found += [published.check(told, told.columns[0], "date", "mean", *one) for one in (rows[1], rows[3])]
+    assert [one and one.rpartition(": ")[2] for one in found] == [
+        *(None, "the range is too wide", None, "not written as the column is"),
+    ]
 
 
 def check_of(column, kind, how, value, **plan):
@@ -542,6 +575,38 @@ def test_decimals_are_levels_in_the_order_of_numbers():
     assert published.levels_of(Case(0, [column], {}, {}), column) == ["46.80", "394.45"]
     assert check_of(column, "ordinal", "interval", "[46.80, 394.45]") is None
     assert check_of(column, "ordinal", "interval", "[394.45, 46.80]") is not None
+
+
+def test_numbers_have_the_decimal_places_of_the_plan():
+    column = Column("x", "string", ["4.97e+04", "2.83e-02"], None, "written", "1.5e+03")
+    good = {0: "2e+04", 1: "2.5e+04", 3: "2.485e+04"}
+    for digits, value in good.items():
+        assert check_of(column, "continuous", "mean", value, digits={"x": digits}) is None
+        assert "not written as" in check_of(column, "continuous", "mean", value)
+    assert "off by" in check_of(column, "continuous", "mean", "2.3e+04", digits={"x": 1})
+    assert check_of(column, "continuous", "interval", "[2.8e-02, 5.0e+04]", digits={"x": 1}) is None
+    assert "too wide" in check_of(column, "continuous", "interval", "[2.8e-02, 6.0e+04]", digits={"x": 1})
+    assert "too wide" in check_of(column, "continuous", "interval", "[2.80e-02, 4.98e+04]")
+    euros = Column("x", "string", ["€1.00", "€1.50"], None, "written", "€1,234.50")
+    assert check_of(euros, "continuous", "mean", "€1", digits={"x": 0}) is None
+    assert "not written as" in check_of(euros, "continuous", "mean", "€1.25", digits={"x": 0})
+
+
+def test_rows_that_are_dropped_share_no_cell():
+    columns = [Column("x", "float64", [0.3, None, 0.1, 5.0], None, "float"), Column("y", "string", list("aabb"))]
+    plan = {"k": 2, "release": "strongly-safe", "cells": {"x": "*", "y": "value"}, "missing": "drop"}
+    case = Case(0, columns, plan, {"frame": "arrow"})
+    kinds, table = {"x": "continuous", "y": "nominal"}, {"x": ["*"] * 3, "y": ["a", "b", "b"]}
+    assert cells.wrong(case, kinds, [0, 2, 3], table) == "3 records are published, not 2"
+    assert cells.wrong(case, kinds, [2, 3], {name: values[1:] for name, values in table.items()}) is None
+
+
+def test_a_number_of_a_hierarchy_stands_for_itself():
+    columns = [Column("sex", "int64", [59, 4, 30], None, "ladder")]
+    plan = {"k_map": 2, "hierarchies": {"sex": "widths:5,10,20"}}
+    case = Case(0, columns, plan, {"frame": "arrow"}, [Column("sex", "int64", [30, 30, 4])])
+    assert people.falls_short(case, {"sex": "hierarchical"}, [(30,)] * 3, ["sex"]) is None
+    assert people.falls_short(case, {"sex": "hierarchical"}, [(4,)] * 3, ["sex"]) == "k-map: 1 people match"
 
 
 def test_cells_by_hand():

@@ -45,6 +45,13 @@ def test_rounding_goes_by_decimal_digits(whole, places, step):
     assert np.isnan(found[1])
 
 
+def test_large_multiples_are_published_as_they_are():
+    """Whatever the number of decimal places that the column seems to have."""
+    frame = pd.DataFrame({"q": [1.5] * 3, "pay": [-29411921.895566273, 205612265.24920183, -126829164.00144038]})
+    release = shoal.anonymize(frame, 3, quasi_identifiers=["q"], other=["pay"], method="mdav", rounding={"pay": 5})
+    assert release.table["pay"].tolist() == [-29411920.0, 205612265.0, -126829165.0]
+
+
 def test_a_zero_that_is_rounded_has_no_sign():
     """It would tell those who had it from those whose value was rounded to it."""
     frame = pd.DataFrame({"q": [1.5, 1.5, 1.5], "pay": [-0.0, -2.0, 0.0]})

@@ -3,6 +3,7 @@
 import itertools
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from fractions import Fraction
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from shoal.errors import DataError, OptionError
 from shoal.tables.columns import decode, decode_place, encode, infer, typed
 from shoal.tables.markers import without_markers
+from shoal.tables.numerals import rounded
 from shoal.tables.values import Codes, Computed, Numbers, Rows, Texts
 
 
@@ -166,6 +168,30 @@ def test_declared_digits():
     assert published(pa.array([15.0, 25.0]), "continuous", 123.456, digits=-1) == 120.0
     assert published(pa.array(["1.5", "2.25"]), "continuous", 1.0, digits=3) == "1.000"
     assert published(pa.array([Decimal("1.5")]), "continuous", 1.26, digits=3) == Decimal("1.3")  # it has one place
+
+
+@given(st.integers(-(2**53), 2**53), st.integers(0, 12), st.integers(0, 3))
+def test_numbers_that_have_no_more_places_stay_as_they_are(whole, digits, more):
+    """To multiply by a thousand millions and to divide again would make 205612265 the number 205612264.99999997."""
+    number = whole / 10**digits
+    assert rounded(np.array([number]), digits + more).tolist() == [number]
+
+
+@given(st.floats(-1e16, 1e16), st.integers(0, 12))
+def test_numbers_are_rounded_to_the_nearest_with_so_many_places(number, digits):
+    found = rounded(np.array([number, np.nan]), digits).tolist()
+    assert found[0] == round(found[0], digits)
+    slack = Fraction(float(np.spacing(abs(number))))
+    assert abs(Fraction(found[0]) - Fraction(number)) <= Fraction(1, 2 * 10**digits) + slack
+    assert np.isnan(found[1])
+
+
+@given(st.floats(-1e12, 1e12), st.integers(1, 17), st.integers(0, 12))
+def test_a_number_has_the_places_that_it_is_written_with(number, figures, digits):
+    """So those of a column are the most of its parts, as the stream counts them."""
+    number = float(f"{number:.{figures}g}")
+    places = -Decimal(repr(number)).normalize().as_tuple().exponent
+    assert (rounded(np.array([number]), digits)[0] == number) == (places <= digits)
 
 
 def test_texts_and_missing():

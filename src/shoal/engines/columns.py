@@ -16,6 +16,7 @@ from shoal.arrays import Array
 from shoal.engines.hashing import hashes_of
 from shoal.tables.columns import MOST_DIGITS, floats
 from shoal.tables.notation import is_text
+from shoal.tables.numerals import rounded
 
 # Columns with more different values are known by their types alone; days of seven centuries are fewer.
 MANY = 1 << 18
@@ -270,12 +271,12 @@ def _depth(numbers: Array, depth: int, kind: Any) -> int:
     numbers = numbers[np.isfinite(numbers)]
     single = not pa.types.is_float64(kind)
 
-    def rounded(some: Array, digits: int) -> bool:
+    def fits(some: Array, digits: int) -> bool:
         if not single:
-            return bool((np.round(some, digits) == some).all())
+            return bool((rounded(some, digits) == some).all())
         exact = some.astype(np.float32).astype(str).astype(np.float64)
-        return bool((np.round(exact, digits).astype(np.float32) == some).all())
+        return bool((rounded(exact, digits).astype(np.float32) == some).all())
 
-    while depth < ROUGH and not (rounded(numbers[:1000], depth) and rounded(numbers, depth)):
+    while depth < ROUGH and not (fits(numbers[:1000], depth) and fits(numbers, depth)):
         depth += 1
     return depth

@@ -18,7 +18,7 @@ from shoal.tables.dates import in_universal_time
 from shoal.tables.digit_dates import as_texts, kind_of, of_digits
 from shoal.tables.levels import decode_levels
 from shoal.tables.notation import Notation, is_text, trimmed
-from shoal.tables.numerals import Numeral, plain_numbers
+from shoal.tables.numerals import Numeral, plain_numbers, rounded
 from shoal.tables.values import Chosen, Computed, Numbers, Places, Rows, Values
 
 # Double precision cannot distinguish larger integers, and larger numbers overflow when squared.
@@ -237,8 +237,8 @@ def _decimal_places(numbers: Array, *, single: bool) -> int | None:
     present = numbers[np.isfinite(numbers)]
 
     def are_rounded(some: Array, digits: int) -> bool:
-        rounded = np.round(some.astype(np.float32).astype(str).astype(np.float64) if single else some, digits)
-        return bool((rounded.astype(np.float32) == some if single else rounded == some).all())
+        nearest = rounded(some.astype(np.float32).astype(str).astype(np.float64) if single else some, digits)
+        return bool((nearest.astype(np.float32) == some if single else nearest == some).all())
 
     for digits in range(MOST_DIGITS + 1):
         if are_rounded(present[:1000], digits) and are_rounded(present, digits):
@@ -356,7 +356,7 @@ def _computed(numbers: Array, labels: Array, kind: str, writing: Notation) -> An
         words = pa.array(texts.writer(kind, writing)(filled), mask=missing, type=pa.string()).cast(writing.type)
         return pa.chunked_array([words.take(pa.array(labels))])
     if writing.digits is not None:
-        filled = np.round(filled, writing.digits) + 0.0
+        filled = rounded(filled, writing.digits) + 0.0
     if kind in ("integer", "date", "datetime"):
         whole = pa.array(np.rint(filled).astype(np.int64), mask=missing)
         if kind == "integer":

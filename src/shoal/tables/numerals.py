@@ -195,6 +195,26 @@ def _places(numbers: Any) -> int | None:
     return None if most > MANY_PLACES else most
 
 
+def rounded(numbers: Array, digits: int) -> Array:
+    """Return numbers with so many decimal places; those whose doubles are no closer than that stay as they are.
+
+    NumPy multiplies, rounds and divides. Where the product has hardly a bit left for its fraction, that would move a
+    number, even a whole one, to a double beside it.
+    """
+    scale, size = 10.0**digits, np.abs(numbers)
+    plain = size < 2**50 / scale
+    if plain.all():
+        return np.asarray(np.round(numbers, digits))
+    result = numbers.copy()
+    result[plain] = np.round(numbers[plain], digits)
+    near = ~plain & (size < 2**53 / scale)
+    some = numbers[near][:, None]
+    choices = (np.rint(some * scale) + np.arange(-2, 3)) / scale
+    best = np.abs(choices - some).argmin(axis=1)[:, None]
+    result[near] = np.take_along_axis(choices, best, axis=1)[:, 0]
+    return np.asarray(result)
+
+
 def writer(kind: str, writing: Notation) -> Callable[[Array], Sequence[str]]:
     """Return the function that writes numbers as texts."""
     digits = writing.digits
@@ -215,7 +235,7 @@ def writer(kind: str, writing: Notation) -> Callable[[Array], Sequence[str]]:
         elif digits is None:
             texts = [f"{x:{grouped}}" if grouped else repr(x) for x in (values + 0.0).tolist()]
         else:
-            texts = [f"{x:{grouped}.{digits}f}" for x in (np.round(values, digits) + 0.0).tolist()]
+            texts = [f"{x:{grouped}.{digits}f}" for x in (rounded(values, digits) + 0.0).tolist()]
         return texts if plain else [_marked(text.translate(marks), writing) for text in texts]
 
     return numbers

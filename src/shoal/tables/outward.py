@@ -17,6 +17,7 @@ from shoal.errors import DataError, OptionError
 from shoal.tables.calendar import MICROSECONDS_A_DAY
 from shoal.tables.ladders import plain, steps_below
 from shoal.tables.notation import Notation
+from shoal.tables.numerals import rounded
 from shoal.tables.texts import writer
 
 Step = int | float | str
@@ -65,10 +66,10 @@ def rounded_ends(low: Array, high: Array, digits: int, *, scientific: bool) -> t
 
 def _rounded_up(numbers: Array, digits: int) -> Array:
     """Return numbers with so many decimal places, at least as large; those that have no more stay as they are."""
-    nearest = np.round(numbers, digits)
+    nearest = rounded(numbers, digits)
     # Decimals are converted to doubles that may be off in the last place.
     more = numbers - nearest > 2 * np.spacing(np.abs(numbers))
-    return np.asarray(np.where(more, np.round(nearest + 10.0**-digits, digits), nearest))
+    return np.asarray(np.where(more, rounded(nearest + 10.0**-digits, digits), nearest))
 
 
 def outward(low: Array, high: Array, kind: str, step: Step) -> tuple[Array, Array]:
