@@ -16,3 +16,16 @@ def test_small_tables_have_the_neighbours_of_an_index(monkeypatch, decimals, m, 
     indexed_rows, indexed_squares = pool.nearest_others(X, m)
     np.testing.assert_array_equal(rows, indexed_rows)
     np.testing.assert_array_equal(squares, indexed_squares)
+
+
+@pytest.mark.parametrize("small", [0, 1000])
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_rows_that_do_not_matter_are_nobodys_neighbours(monkeypatch, small, jobs):
+    monkeypatch.setattr(pool, "SMALL_TABLE", small)
+    rng = np.random.default_rng(3)
+    X = np.round(rng.normal(size=(3000, 2)), 1)
+    rows = np.flatnonzero(rng.random(len(X)) < 0.3)
+    found, squares = pool.nearest_others(X, 4, jobs, rows)
+    alone, same = pool.nearest_others(np.ascontiguousarray(X[rows]), 4, jobs)
+    np.testing.assert_array_equal(found, rows[alone])
+    np.testing.assert_array_equal(squares, same)

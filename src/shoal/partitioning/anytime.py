@@ -188,7 +188,8 @@ class _Hunt:
         # A proof is one of all records.
         if not self._provable():
             self.rows = in_play(self.X, self.labels, LENT, n_jobs)
-            self.X, self.labels = np.ascontiguousarray(self.X[self.rows]), compact(self.labels[self.rows])
+            if len(self.rows) < len(X):
+                self.X, self.labels = np.ascontiguousarray(self.X[self.rows]), compact(self.labels[self.rows])
         self.error = squared_error(self.X, self.labels)
 
     def run(self) -> Array:

@@ -15,6 +15,8 @@ from shoal.kernels import search_state as _state
 from shoal.partitioning.choice import far_ranks, near_ranks
 from shoal.partitioning.pool import SMALL_TABLE, kinds, nearest_others
 
+# Records whose neighbours are drawn at once.
+PIECE = 1 << 17
 # Temperatures at the start of a cycle, as a share of the mean squared error of a group.
 HEAT, LESS_HEAT = 0.1, 0.03
 # Groups of partitions that are worse than the best by at most so many times the mean squared error of a group are met.
@@ -105,31 +107,32 @@ def field(X: Array, k: int, rng: np.random.Generator, n_jobs: int = 1, *, distan
     one of the records there is taken. Unless asked for `distant` ones, the far neighbours are the near ones: to find
     those takes a third of the time.
     """
-    n = len(X)
-    points, kind, counts = _points(X)
+    n, firsts, kind, counts = len(X), *_points(X)
     near = np.arange(near_ranks(k))
     far = np.array(far_ranks(n, k)) if distant else near
-    lists = np.full((n, int(far[-1]) + 1 if len(points) > 1 else 1), -1, np.int32)
-    m = min(lists.shape[1], len(points) - 1)
+    lists = np.full((n, int(far[-1]) + 1 if len(firsts) > 1 else 1), -1, np.int32)
+    m = min(lists.shape[1], len(firsts) - 1)
     if m > 0:
-        found = nearest_others(points, m, n_jobs)[0]
+        found = kind[nearest_others(X, m, n_jobs, firsts)[0]]
         order, starts = np.argsort(kind, kind="stable"), np.cumsum(counts) - counts
-        targets = found[kind]
-        lists[:, :m] = order[starts[targets] + (rng.random((n, m)) * counts[targets]).astype(np.int64)]
+        for start in range(0, n, PIECE):
+            part = slice(start, start + PIECE)
+            targets = found[kind[part]]
+            lists[part, :m] = order[starts[targets] + (rng.random(targets.shape) * counts[targets]).astype(np.int64)]
     keys = rng.integers(0, 2**64, n, dtype=np.uint64, endpoint=False)
     width = lists.shape[1]
-    return Field(
-        X, k, np.ascontiguousarray(lists[:, near[near < width]]), np.ascontiguousarray(lists[:, far[far < width]]), keys
-    )
+    first = np.ascontiguousarray(lists[:, near[near < width]])
+    second = first if np.array_equal(near, far) else np.ascontiguousarray(lists[:, far[far < width]])
+    return Field(X, k, first, second, keys)
 
 
 def _points(X: Array) -> tuple[Array, Array, Array]:
-    """Return the different records, which of them each record equals, and how many records equal each."""
+    """Return the first row of each kind of record, the kind of each record, and how many records equal each."""
     if len(X) <= SMALL_TABLE:  # without kernels, which would have to be compiled
-        points, kind, counts = np.unique(X, axis=0, return_inverse=True, return_counts=True)
-        return points, kind.reshape(-1), counts
+        _, firsts, kind, counts = np.unique(X, axis=0, return_index=True, return_inverse=True, return_counts=True)
+        return firsts, kind.reshape(-1), counts
     same = kinds(X)
-    return np.ascontiguousarray(X[same.firsts]), same.of, np.bincount(same.of)
+    return same.firsts, same.of, np.bincount(same.of)
 
 
 class Chain:

@@ -154,7 +154,7 @@ def nearest_each(X: Array, queries: Array, m: int, n_jobs: int = 1) -> Array:
     return ids
 
 
-def nearest_others(X: Array, m: int, n_jobs: int = 1) -> tuple[Array, Array]:
+def nearest_others(X: Array, m: int, n_jobs: int = 1, rows: Array | None = None) -> tuple[Array, Array]:
     """Return the m other rows of X that are nearest to each of its rows, by (distance, row), and their distances.
 
     Parameters
@@ -163,21 +163,31 @@ def nearest_others(X: Array, m: int, n_jobs: int = 1) -> tuple[Array, Array]:
     m : int
         Less than n.
     n_jobs : int
+    rows : int64[r], optional
+        The rows of X that matter: all others are left out. More than SMALL_TABLE are ascending.
 
     Returns
     -------
     int64[n, m], float64[n, m]
-        Rows and squared distances; those of a pool, to the bit.
+        Rows and squared distances, those of a pool, to the bit: for each of `rows`.
     """
-    n = len(X)
-    if n <= SMALL_TABLE:
-        return _plain.nearest_others(X, m)
-    pool = Pool(X)
+    if len(X if rows is None else rows) <= SMALL_TABLE:
+        found: Array
+        found, squares = _plain.nearest_others(X if rows is None else X[rows], m)
+        return found if rows is None else rows[found], squares
+    pool = Pool(X, rows)
     # Points that are near to each other have the same neighbours, which then are in the processor's cache.
     order = pool.in_order()
-    found = pool.nearest_each(X[order], m, order, n_jobs)
-    ids, squares = np.empty_like(found[0]), np.empty_like(found[1])
-    ids[order], squares[order] = found
+    places = order if rows is None else np.searchsorted(rows, order)
+    ids, squares = np.empty((len(order), m), np.int64), np.empty((len(order), m))
+
+    def search(part: slice) -> None:
+        points, own, place = _construction.for_thread(pool.points), order[part], places[part]
+        near, away = np.empty((len(own), m), np.int64), np.empty((len(own), m))
+        _search.nearest_each(points, X[own], own, near, away)
+        ids[place], squares[place] = near, away
+
+    in_threads(search, len(order), n_jobs)
     return ids, squares
 
 
