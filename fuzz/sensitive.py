@@ -43,16 +43,13 @@ def grounds_of(case: Case, name: str, values: set[Any]) -> dict[str, models.Grou
         if paths is None or len({models.read_as(node) for node in paths}) < len(paths):
             return None
         return {"auto": models.tree(paths), "equal": equal}
-    kept = column.categories if case.way.get("input", case.way["frame"]) in KEEP_ORDER else None
-    in_order = column.type == "ordered" or declared == "ordinal"
-    levels = plan.get("levels", {}).get(name) or (kept if in_order else None)
-    if levels or (declared == "ordinal" and column.categories is None):
+    in_order = column.type == "ordered" and case.way.get("input", case.way["frame"]) in KEEP_ORDER
+    levels = plan.get("levels", {}).get(name) or (column.categories if in_order else None)
+    if levels or declared == "ordinal":
         order = levels or sorted({v for v in column.values if v is not None})
         read = [models.read_as(text_of(level)) for level in order]
         ranked = models.line([value for value in dict.fromkeys(read) if value in known])
         return {"auto": ranked, "ordered": ranked, "equal": equal} if known <= set(read) else None
-    if declared == "ordinal":
-        return None  # the library numbers its categories as it likes
     if column.type in TEXTS or declared in ("nominal", "boolean"):
         # In a text file, texts that look like numbers are numbers; words and categories never do.
         plain = case.way["frame"] != "file" or column.kind in ("word", "categories")

@@ -322,6 +322,15 @@ def test_ordered_categories_keep_unused_levels():
     assert values.codes.tolist() == [2, -1, 0]
 
 
+def test_categories_without_an_order_have_none():
+    """Theirs may be that of the alphabet, as in Pandas, or that of the first rows, as in Polars."""
+    words, numbers = (chunked(pa.array(values).dictionary_encode()) for values in (["mid", "high", "low"], [10, 9]))
+    with pytest.raises(OptionError, match="must have its levels in order"):
+        decode(words, "ordinal", name="x")
+    assert decode(words, "ordinal", levels=("low", "mid", "high"), name="x")[0].codes.tolist() == [1, 2, 0]
+    assert decode(numbers, "ordinal", name="x")[0].levels == ("9", "10")
+
+
 @pytest.mark.parametrize(
     ("levels", "error", "said"),
     [

@@ -13,7 +13,10 @@ from shoal.tables.values import Codes
 
 
 def decode_levels(column: Any, kind: str, levels: Sequence[Any], name: str) -> Codes:
-    """Return the codes of a column of categories, and its levels: as declared, or as they are sorted."""
+    """Return the codes of a column of categories, and its levels: as declared, or as they are sorted.
+
+    Categories have an order only if they say so: otherwise it may be that of the alphabet, or of the first rows.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -21,7 +24,7 @@ def decode_levels(column: Any, kind: str, levels: Sequence[Any], name: str) -> C
     given: list[str] = [_word(level) for level in levels]
     if pa.types.is_dictionary(column.type):
         plain = column.cast(column.type.value_type)
-        if kind == "ordinal" and not given:
+        if kind == "ordinal" and not given and column.type.ordered:
             given = [_word(level) for level in column.chunk(0).dictionary.to_pylist()] if column.num_chunks else []
     if pa.types.is_null(plain.type):  # Arrow cannot encode it if there are no rows
         plain = plain.cast(pa.string())
