@@ -573,14 +573,14 @@ def test_moments_of_polars_keep_their_nanoseconds():
 def test_decimals_are_levels_in_the_order_of_numbers():
     column = Column("x", "decimal128(12, 2)", ["394.45", "46.80"], None, "decimal")
     assert published.levels_of(Case(0, [column], {}, {}), column) == ["46.80", "394.45"]
+    assert check_of(column, "ordinal", "interval", "[46.80, 394.45]") is None
+    assert check_of(column, "ordinal", "interval", "[394.45, 46.80]") is not None
 
 
 def test_what_is_declared_to_be_missing_is_no_level():
     column = Column("size", "int64", [3, -999, 1], None)
     case = Case(0, [column], {"missing_values": [-999]}, {})
     assert published.levels_of(case, column) == [1, 3]
-    assert check_of(column, "ordinal", "interval", "[46.80, 394.45]") is None
-    assert check_of(column, "ordinal", "interval", "[394.45, 46.80]") is not None
 
 
 def test_numbers_have_the_decimal_places_of_the_plan():
