@@ -253,7 +253,7 @@ def finished(batches: Iterator[Any], packed: bytes, round: int) -> Iterator[Any]
     work = _work(packed)
     for block, values in blocks_of(batches):
         values = formed(values, block, work, round)[0]
-        table, aggregates = publish_block(values, work.layout)
+        table, aggregates, _ = publish_block(values, work.layout)
         if 0 <= block - work.rounds[round].count < work.heavy.total:
             table = publish_block(alone(values), work.layout)[0].take(np.zeros(values.num_rows, np.int64))
         yield from _published(values, table, aggregates, work)

@@ -228,6 +228,8 @@ class Published:
     low, high : float
     cells : Cells
         Of numbers.
+    in_words : bool
+        Whether words are published.
     words : {word: rows} or None
         None: more than `MOST_WORDS`.
     """
@@ -237,6 +239,7 @@ class Published:
     low: float = math.inf
     high: float = -math.inf
     cells: Cells = field(default_factory=Cells)
+    in_words: bool = False
     words: dict[str, int] | None = field(default_factory=dict)
 
     @classmethod
@@ -245,7 +248,7 @@ class Published:
         gone = after.missing
         found = cls(int(sizes[~gone].sum()), int(sizes[gone].sum()))
         if isinstance(after, Codes):
-            found.words = word_counts(after, sizes)
+            found.in_words, found.words = True, word_counts(after, sizes)
         elif isinstance(after, Numbers) and found.number:
             values = after.values[~gone]
             found.low, found.high = float(values.min()), float(values.max())
