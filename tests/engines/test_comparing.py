@@ -7,15 +7,16 @@ import pyarrow.parquet as pq
 import pytest
 
 import shoal
-from engines.in_pieces import PLAN, people
+from engines.in_parts import recomputed, shown
+from engines.in_pieces import PLAN, layout_of, people
 from shoal.engines import stream
+from shoal.engines.blocks import publish_block
+from shoal.engines.comparing import windows_of
 from shoal.plan import Plan
-from shoal.privacy.classes import classes_of
 from shoal.release.hooks import Hooks
 from shoal.release.job import Job
-from shoal.release.preparation import prepare
 from shoal.release.report import windows
-from shoal.release.report.evidence import Measured, gather_evidence
+from shoal.release.report.comparison import Counted, Largest, compared
 from shoal.release.report.windows import Cells, Published, _ordered, limits_of
 from shoal.tables.values import Codes, Numbers
 
@@ -35,22 +36,6 @@ def streamed(table, folder, how, name="in.parquet", **fields):
     plan = Plan.of(**{**FIELDS, "engine": "stream", **fields})
     release = stream.run(Job(plan, source, target, force=True), Hooks(), **how)
     return release, None if name.endswith("csv") else pq.read_table(target)
-
-
-def shown(evidence):
-    return evidence.distributions, evidence.figures, evidence.correlations
-
-
-def recomputed(table, release, published, *, k=3):
-    """Return what memory shows of these rows and groups, found in the published table."""
-    plan = release.plan.model_copy(update={"engine": None, "bound": None})
-    before, after = (prepare(one, plan).reads for one in (table, published))
-    names = release.quasi_identifiers
-    measured = [
-        Measured(old.attribute.name, old.attribute.kind, old.values, new.values)
-        for old, new in zip(before, after, strict=True)
-    ]
-    return gather_evidence(measured, labels=classes_of(published, names), k=k, most=release.losses.most)
 
 
 @pytest.mark.parametrize(
@@ -159,3 +144,24 @@ def test_numbers_that_differ_little_are_one_whatever_the_parts(most):
     assert (found <= ordered[places]).all()
     if most == 10_000:
         assert found.tolist() == ordered[places].tolist()
+
+
+def test_pieces_of_pairs_are_whole_groups_and_add_up():
+    table = people(700)
+    layout = layout_of(table, Plan.of(**PLAN))
+    values = layout.decode(table)
+    labels = np.random.default_rng(6).integers(0, 150, 700)
+    labels[:150] = np.arange(150)
+    pairs = publish_block(values.append_column("__group", pa.array(labels)), layout)[2]
+    pieces = list(pairs.pieces(64))
+    assert 8 <= len(pieces) <= 12
+    assert sum(len(one.labels) for one in pieces) == 700
+    seen = windows_of(pairs.published(layout), layout)
+    whole, parts = pairs.counted(seen, layout), Counted(seen)
+    for one in pieces:
+        parts.merge(one.counted(seen, layout))
+    weighed = [pairs.largest(whole, layout), Largest(whole)]
+    for one in pieces:
+        weighed[1].merge(one.largest(whole, layout))
+    assert weighed[0].squares == pytest.approx(weighed[1].squares, rel=1e-12)
+    assert compared(whole, weighed[0], rows=700, k=3, most=2) == compared(parts, weighed[1], rows=700, k=3, most=2)

@@ -7,7 +7,7 @@ memory, in :mod:`shoal.release.report.comparison`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -65,6 +65,17 @@ class Pairs:
             Codes(one.codes, part.levels) if isinstance(one, Codes) and not one.levels else one
             for one, part in zip(self.after, layout.parts, strict=True)
         ]
+
+    def pieces(self, rows: int) -> Iterator[Pairs]:
+        """Yield these groups in pieces of about so many rows."""
+        starts = np.append(0, np.cumsum(np.bincount(self.labels)))
+        order = np.argsort(self.labels, kind="stable")
+        firsts = np.flatnonzero(np.diff((starts[1:] - 1) // rows, prepend=-1))
+        for first, last in zip(firsts, [*firsts[1:], len(starts) - 1], strict=True):
+            own = order[starts[first] : starts[last]]
+            before = tuple(x[own] for x in self.before)
+            after = tuple(_taken(x, np.arange(first, last)) for x in self.after)
+            yield Pairs((self.labels[own] - first).astype(np.int32), before, after)
 
     def counted(self, windows: Sequence[Window], layout: Layout) -> Counted:
         """Return the rows counted within windows."""
