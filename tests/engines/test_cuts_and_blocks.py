@@ -76,7 +76,7 @@ def test_groups_keep_k_and_lose_little_more_than_in_memory():
     coordinates = prepared.embedded()
     blocks = prepared.partitioned(coordinates, plan)
     whole = losses(coordinates, dict.fromkeys(coordinates.parts, blocks[0].labels), None)
-    published, aggregates = publish_block(values, layout)
+    published, aggregates, _ = publish_block(values, layout)
     mine = losses_of([aggregates], layout)
     again = losses(coordinates, dict.fromkeys(coordinates.parts, labels), None)
     assert mine.total == pytest.approx(again.total, rel=1e-12)
@@ -124,7 +124,7 @@ def test_everything_that_is_demanded_holds_after_the_rounds(fields):
         assert np.bincount(pairs[:, 0]).min() >= 3
     if constraints.demands:
         assert not offending(labels, constraints.demands).any()
-    published, _ = publish_block(values, layout)
+    published, *_ = publish_block(values, layout)
     assert published.num_rows == layout.rows
     assert published.schema.names[1:] == list(plan.quasi_identifiers)
 

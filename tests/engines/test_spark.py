@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from in_parts import recomputed, shown
 from in_pieces import people
 from on_spark import HOW, PLAN, QIS, N, job_for, rows_of
 
@@ -45,11 +46,20 @@ def test_the_release_is_verified_and_complete(made, table):
     assert "<html" in made.report()
 
 
+def test_the_report_shows_distributions_and_correlations(made):
+    evidence = made.evidence
+    assert tuple(one.name for one in evidence.distributions) == PLAN.quasi_identifiers
+    assert made.losses.most > 0
+    assert any(evidence.distributions[0].before)
+    assert "Correlations before and after" in made.report()
+
+
 @pytest.mark.parametrize("partitions", [7, pytest.param(64, marks=pytest.mark.long)])
 def test_groups_do_not_depend_on_partitions(spark, parquet, made, partitions):
     again = release_of(spark.read.parquet(str(parquet)).repartition(partitions), PLAN, HOW)
     assert rows_of(again.table).equals(rows_of(made.table))
     assert again.loss == pytest.approx(made.loss, rel=1e-12)
+    assert again.comparison == made.comparison
 
 
 def deadly(place, name, folder):
@@ -117,10 +127,13 @@ def test_equal_rows_that_no_cut_parts_are_dealt_out(spark, monkeypatch):
     frame = spark.createDataFrame(pa.concat_tables([equal, close, others]))
     plan = Plan(k=2, quasi_identifiers=["a", "b"], other=["note"], method="mdav")
     monkeypatch.setattr(spark_job, "Sample", lambda: Sample(60))
-    found = []
+    found, shown_of = [], []
     for partitions in (1, 9):
         release = release_of(frame.repartition(partitions), plan, How(block_records=200, rounds=1))
         found.append(rows_of(release.table))
+        shown_of.append(release.comparison)
+    assert shown_of[0] == shown_of[1]
+    assert shown_of[0].distributions[0].after
     assert found[0].equals(found[1])
     published = found[0]
     assert published.num_rows == 1340
@@ -174,6 +187,8 @@ def test_stream_gives_the_same_groups(spark, made, table, tmp_path):
     published = pq.read_table(tmp_path / "out.parquet")
     assert published.sort_by([(name, "ascending") for name in names]).equals(rows_of(made.table))
     assert streamed.loss == pytest.approx(made.loss, rel=1e-12)
+    assert streamed.evidence == made.evidence
+    assert shown(made.evidence) == shown(recomputed(own.take(pa.array(order)), streamed, published))
 
 
 def test_rows_between_tasks_lie_where_nobody_else_can_read_them(spark, made):

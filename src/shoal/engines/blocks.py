@@ -157,8 +157,8 @@ def route_groups(values: Any, layout: Layout, cuts: Any) -> Array:
     return np.asarray(cuts.route(group_means(layout.coordinates(values), labels), strata)[labels])
 
 
-def publish_block(values: Any, layout: Layout) -> tuple[Any, Any]:
-    """Return the rows of a block with what their groups publish, and the aggregates of the block.
+def publish_block(values: Any, layout: Layout) -> tuple[Any, Any, Any]:
+    """Return the rows of a block with what their groups publish, the aggregates of the block, and what is compared.
 
     Parameters
     ----------
@@ -171,10 +171,12 @@ def publish_block(values: Any, layout: Layout) -> tuple[Any, Any]:
     table : pyarrow.Table
         `ROW` and the quasi-identifiers as they are published.
     aggregates : Aggregates
+    pairs : Pairs
     """
     import pyarrow as pa
 
     from shoal.engines.aggregates import Aggregates
+    from shoal.engines.comparing import Pairs
 
     labels = numbered(numpy_of(values, GROUP))
     reads = layout.reads(values)
@@ -184,9 +186,9 @@ def publish_block(values: Any, layout: Layout) -> tuple[Any, Any]:
         part.name: part.published_column(numpy_of(values, f"q{at}")) if part.publishes_rows else _none(len(labels))
         for at, part in enumerate(layout.parts)
     }
-    changed, _ = published(pa.table(raw), reads, [block], layout.weights(values), layout.plan.trim)
+    changed, measured = published(pa.table(raw), reads, [block], layout.weights(values), layout.plan.trim)
     table = pa.table({ROW: values.column(ROW), **{name: changed[name] for name in names}})
-    return table, Aggregates.of(values, labels, layout)
+    return table, Aggregates.of(values, labels, layout), Pairs.of(values, measured, labels, layout)
 
 
 def _none(n: int) -> Any:

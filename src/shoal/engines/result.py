@@ -15,6 +15,7 @@ from shoal.release.counted import Measured
 from shoal.release.groups.blocks import Block
 from shoal.release.measures.losses import Losses
 from shoal.release.measures.utility import Utility
+from shoal.release.report.comparison import Comparison
 from shoal.release.saving import Reported
 from shoal.tables.schema import Attribute, Column
 
@@ -28,8 +29,7 @@ class LargeRelease(Measured, Reported):
     """A release in a file, which was verified there.
 
     It has the figures of :class:`shoal.Release`, but neither rows nor groups, and of the measures only those that
-    blocks add up to: the report has the sizes of groups, but no pictures of distributions, and nothing is told of how
-    wide groups are.
+    blocks add up to: groups are not drawn in the report, and nothing is told of how wide they are.
 
     Attributes
     ----------
@@ -37,6 +37,8 @@ class LargeRelease(Measured, Reported):
         As of :class:`shoal.Release`; the blocks have no labels.
     cells : pyarrow.Table or None
         The different values of each sensitive column with demands.
+    comparison : Comparison
+        Distributions, figures and correlations before and after.
     way : str
         In how many blocks and rounds the groups were formed.
     """
@@ -53,6 +55,7 @@ class LargeRelease(Measured, Reported):
     rows_dropped: int
     warnings: tuple[str, ...]
     timings: Mapping[str, float]
+    comparison: Comparison = field(default_factory=Comparison)
     way: str = ""
     cells: Mapping[str, Any] = field(default_factory=dict)
     text: bool = False
@@ -73,13 +76,13 @@ class LargeRelease(Measured, Reported):
 
     @property
     def evidence(self) -> Evidence:
-        """Return the aggregates that the report shows: the sizes of groups."""
+        """Return the aggregates that the report shows: the sizes of groups, and attributes before and after."""
         from shoal.release.report.evidence import Evidence
         from shoal.release.report.relations import sizes_of
 
         found = sorted(self.audit.sizes.items())
         sizes = sizes_of(*np.array(found, np.int64).reshape(-1, 2).T)
-        return Evidence(self.audit.rows, self.plan.k, sizes, (), (), None, None)
+        return Evidence(self.audit.rows, self.plan.k, sizes, *self.comparison, None)
 
     def columns_of(self, names: list[str]) -> dict[str, Any]:
         """Return the different values of sensitive columns with demands, each as a table of one column."""

@@ -14,7 +14,7 @@ from typing import Any, Protocol, Self, TypeVar
 from shoal.engines.spark_errors import quiet, told
 from shoal.errors import DataError
 
-PART, SLOT = "__part", "__slot"
+PART, SLOT, PAIRS = "__part", "__slot", "__pairs"
 # The parts that tasks find are merged by this many tasks before the driver merges these.
 FAN = 4
 # Rows that are looked at together.

@@ -1,7 +1,8 @@
 """A plan carried out by Spark: passes over all rows that find statistics, then one job that makes the table.
 
 Nothing comes to the driver but statistics, the sample, the plan of cuts and counts. The table that is made is kept by
-the executors (a local checkpoint), so that what was audited is what is published: it is never computed again.
+the executors (a local checkpoint), so that what was audited is what is published: it is never computed again. Beside it
+lie the originals of each block until they are compared with it for the report; the table that is left has them no more.
 """
 
 from __future__ import annotations
@@ -16,14 +17,16 @@ import numpy as np
 
 from shoal.arrays import Array
 from shoal.engines import spark_audit, spark_tasks
+from shoal.engines.aggregates import losses_of
 from shoal.engines.blocks import publish_block
 from shoal.engines.choice import BLOCK_RECORDS, Way, way_of
 from shoal.engines.cuts import Cuts
 from shoal.engines.heavy import Heavy, Often
 from shoal.engines.layout import GROUP, ORIGIN, Layout
 from shoal.engines.sample import Sample
+from shoal.engines.spark_comparing import comparison_of
 from shoal.engines.spark_errors import told
-from shoal.engines.spark_frames import PART, SLOT, Frame, collected, found, plain
+from shoal.engines.spark_frames import PAIRS, PART, SLOT, Frame, collected, found, plain
 from shoal.engines.spark_tasks import BLOCK, Checksum, Counted, Surveyed, Tallied, Work, published_names, with_kept
 from shoal.engines.survey import Survey
 from shoal.engines.tally import Tally
@@ -31,6 +34,7 @@ from shoal.errors import DataError, OptionError
 from shoal.partitioning.blocks import OVERFULL
 from shoal.plan import Plan
 from shoal.progress import Progress, silent
+from shoal.release.report.comparison import Comparison
 
 # Partitions of a shuffle; more blocks share them.
 MOST_SLOTS = 20_000
@@ -47,6 +51,8 @@ class Made:
     layout : Layout
     aggregates : list of Aggregates
         Of each block.
+    comparison : Comparison
+        Of the originals with what is published.
     units : {number of units: (classes, rows)} or None
         Counted on the published columns together with the unit, which is not published.
     way : Way
@@ -57,6 +63,7 @@ class Made:
     frame: Any
     layout: Layout
     aggregates: list[Any]
+    comparison: Comparison
     units: dict[int, tuple[int, int]] | None
     way: Way
     blocks: int
@@ -126,15 +133,17 @@ def make(
             heavy=heavy,
             block_records=block_records,
         )
-    with phase("groups", 0.85), told():
+    with phase("groups", 0.8), told():
         kept = carried_out(frame, work, sample).localCheckpoint(eager=True)
         parts = list(collected(kept))
         units = _units(kept, work)
     _require_unchanged(surveyed.seen, [seen for _, seen in parts])
     aggregates = [one for one, _ in parts]
     columns = published_names(layout)
-    table = kept.select(*plain(columns)).toDF(*columns)
-    return Made(table, layout, aggregates, units, way, first.count, len(cuts) - 1, phase.seconds)
+    with phase("comparing", 0.85), told():
+        comparison = comparison_of(kept, layout, losses_of(aggregates, layout).most)
+        table = kept.select(*plain(columns)).toDF(*columns).localCheckpoint(eager=True)
+    return Made(table, layout, aggregates, comparison, units, way, first.count, len(cuts) - 1, phase.seconds)
 
 
 def used(survey: Survey, names: list[str]) -> list[str]:
@@ -235,7 +244,7 @@ def schemas(frame: Frame, work: Work, sample: Any) -> tuple[list[Any], Any]:
         kind = quasi.field(name).type if name in quasi.names else frame.schema.field(name).type
         columns.append(pa.field(f"c{at}", kind))
     unit = [pa.field("__unit", pa.int64())] if work.plan.unit is not None else []
-    return [before, after], pa.schema([*columns, *unit, pa.field(PART, pa.binary())])
+    return [before, after], pa.schema([*columns, *unit, pa.field(PART, pa.binary()), pa.field(PAIRS, pa.binary())])
 
 
 def _units(kept: Any, work: Work) -> dict[int, tuple[int, int]] | None:

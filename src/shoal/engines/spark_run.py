@@ -173,6 +173,7 @@ def _release(made: Made, plan: Plan, how: How, audit: Audit, table: Any, source:
         rows_dropped=layout.rows_dropped,
         warnings=tuple(dict.fromkeys((*layout.warnings, *audit.notes, *said_of(alone, audit.rows)))),
         timings=dict(made.seconds),
+        comparison=made.comparison,
         way=f"{made.blocks} blocks, {made.rounds} shifted rounds, on Spark",
         cells={one.name: one.table for one in layout.sensitives},
         text=how.text,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,18 +16,21 @@ import numpy as np
 from shoal.arrays import Array
 from shoal.engines.blocks import group_block, publish_block, refine_block, route_groups
 from shoal.engines.choice import KICKS
+from shoal.engines.comparing import Pairs
 from shoal.engines.cuts import Cuts
 from shoal.engines.hashing import row_hashes
 from shoal.engines.heavy import Heavy, alone
 from shoal.engines.layout import GROUP, ORIGIN, ROW, STRATUM, Layout, numpy_of
 from shoal.engines.spark_errors import quiet
-from shoal.engines.spark_frames import PART, SLOT, tables
+from shoal.engines.spark_frames import PAIRS, PART, SLOT, tables
 from shoal.engines.survey import complete_rows
 from shoal.engines.tally import Tally
 from shoal.plan import Plan
 
 # A group is named by its block and its number there.
 _BLOCK = 2**32
+# Rows whose pairs lie beside one row of what is published.
+PIECE = 1 << 14
 
 
 @dataclass
@@ -253,10 +256,11 @@ def finished(batches: Iterator[Any], packed: bytes, round: int) -> Iterator[Any]
     work = _work(packed)
     for block, values in blocks_of(batches):
         values = formed(values, block, work, round)[0]
-        table, aggregates = publish_block(values, work.layout)
+        table, aggregates, pairs = publish_block(values, work.layout)
         if 0 <= block - work.rounds[round].count < work.heavy.total:
-            table = publish_block(alone(values), work.layout)[0].take(np.zeros(values.num_rows, np.int64))
-        yield from _published(values, table, aggregates, work)
+            table, _, one = publish_block(alone(values), work.layout)
+            table, pairs = table.take(np.zeros(values.num_rows, np.int64)), replace(pairs, after=one.after)
+        yield from _published(values, table, aggregates, pairs, work)
 
 
 def formed(values: Any, block: int, work: Work, round: int) -> tuple[Any, bool]:
@@ -273,8 +277,11 @@ def formed(values: Any, block: int, work: Work, round: int) -> tuple[Any, bool]:
     return named(values, labels, block), whole
 
 
-def _published(values: Any, table: Any, aggregates: Any, work: Work) -> Iterator[Any]:
-    """Yield rows as they are published, in an order that tells nothing of the originals."""
+def _published(values: Any, table: Any, aggregates: Any, pairs: Pairs, work: Work) -> Iterator[Any]:
+    """Yield rows as they are published, in an order that tells nothing of the originals.
+
+    What is known of the block lies beside its first rows, until the report is made of it.
+    """
     import pyarrow as pa
 
     by_name = {name: table.column(name) for name in table.column_names if name != ROW}
@@ -287,8 +294,10 @@ def _published(values: Any, table: Any, aggregates: Any, work: Work) -> Iterator
         rows = rows.append_column("__unit", values.column("__unit"))
     rows = rows.take(pa.array(order)).combine_chunks()
     seen = Checksum(rows.num_rows, int(numpy_of(values, ROW).view(np.uint64).sum(dtype=np.uint64)))
-    blob = pa.array([pickle.dumps((aggregates, seen)), *[None] * (rows.num_rows - 1)], pa.binary())
-    yield from rows.append_column(PART, blob).to_batches()
+    for name, objects in ((PART, [(aggregates, seen)]), (PAIRS, list(pairs.pieces(PIECE)))):
+        blobs = [*map(pickle.dumps, objects), *[None] * (rows.num_rows - len(objects))]
+        rows = rows.append_column(name, pa.array(blobs, pa.binary()))
+    yield from rows.to_batches()
 
 
 def published_names(layout: Layout) -> list[str]:

@@ -188,6 +188,7 @@ class Publication:
             rows_dropped=layout.rows_dropped,
             warnings=tuple(dict.fromkeys((*layout.warnings, *found.notes, *warnings))),
             timings=dict(self.phases.seconds),
+            comparison=self.grouped.comparison,
             way=_in_words(self.blocks, self.rounds),
             cells={one.name: one.table for one in layout.sensitives},
             text=layout.text,

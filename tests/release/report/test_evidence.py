@@ -5,15 +5,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shoal.release.report.comparison import _sides, _suppressed
 from shoal.release.report.evidence import (
     Figures,
     Frequencies,
     Histogram,
     Measured,
-    _codes,
-    _suppressed,
     gather_evidence,
 )
+from shoal.release.report.windows import words_of
 from shoal.tables.values import Codes, Numbers, Places, grouped
 
 K = 5
@@ -475,7 +475,9 @@ def test_ranks_are_those_of_published_levels():
     levels = ("none", "low", "middle", "high", "most")
     before = Codes(np.array([0, 1, 2, 3, 4, -1]), levels)
     after = Codes(np.array([0, 0, 0, 1, 1, -1]), ("low", "high"))
-    related = _codes(Measured("level", "ordinal", before, after), before, after, 2, 2)[2]
-    assert related.before.tolist() == [0, 0, 0, 1, 1, -1]
-    assert related.after.tolist() == [0, 0, 0, 1, 1, -1]
-    assert related.bounds == (0, 1)
+    window = words_of("level", "ordinal", {"low": 3, "high": 2}, 1, levels)
+    old, new = _sides(Measured("level", "ordinal", before, after), window)
+    assert old.tolist()[:-1] == [0, 0, 0, 1, 1]
+    assert new.tolist()[:-1] == [0, 0, 0, 1, 1]
+    assert np.isnan([old[-1], new[-1]]).all()
+    assert window.bounds == (0, 1)

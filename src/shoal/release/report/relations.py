@@ -1,4 +1,4 @@
-"""Group sizes, correlations of attributes, and groups on principal axes.
+"""Group sizes, and groups on principal axes.
 
 See :mod:`shoal.release.report.evidence` for what these may show of the originals.
 """
@@ -7,21 +7,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
 from shoal.arrays import Array
 
-__all__ = ["ENOUGH", "Axes", "Correlations", "Related", "Sizes", "axes_of", "correlations_of", "sizes_of"]
+__all__ = ["Axes", "Sizes", "axes_of", "sizes_of"]
 
 Pair = tuple[float, float]
 
-ENOUGH = 10  # times k records, for a statistic of the originals
 _BARS = 30
 _POINTS = 3000  # groups that are drawn
 _SAMPLE = 2_000_000  # coordinates that the principal axes are computed from
-_CHUNK = 65_536
 
 
 @dataclass(frozen=True)
@@ -36,75 +33,12 @@ class Sizes:
 
 
 @dataclass(frozen=True)
-class Correlations:
-    """Pearson's correlations over the records that have both values, to two decimals; None if not shown."""
-
-    names: tuple[str, ...]
-    before: tuple[tuple[float | None, ...], ...]
-    after: tuple[tuple[float | None, ...], ...]
-
-
-@dataclass(frozen=True)
 class Axes:
     """Means of groups on the first two principal axes of the coordinates."""
 
     points: tuple[tuple[float, float, int], ...]  # on axis 1, on axis 2, number of records
     groups: int  # of which at most 3000 are drawn
     shares: Pair  # of the variance
-
-
-class Related(NamedTuple):
-    """An attribute that has correlations."""
-
-    name: str
-    before: Array  # float64[n] with NaN or int64[n] with -1 where missing
-    after: Array  # likewise; -1.0 where missing if `before` is int64
-    bounds: Pair
-    digits: int = 2  # of a correlation before; at most two
-
-
-def correlations_of(related: list[Related], k: int) -> Correlations:
-    """Return the correlations of all pairs of attributes, before and after."""
-    exact = _matrix([(one.before, one) for one in related], k)
-    before = tuple(
-        tuple(_told(r, min(related[i].digits, related[j].digits)) for j, r in enumerate(row))
-        for i, row in enumerate(exact)
-    )
-    after = _matrix([(one.after, one) for one in related], k)
-    return Correlations(tuple(one.name for one in related), before, after)
-
-
-def _told(correlation: float | None, digits: int) -> float | None:
-    return None if correlation is None or digits < 1 else round(correlation, min(2, digits)) + 0.0
-
-
-def _matrix(columns: list[tuple[Array, Related]], k: int) -> tuple[tuple[float | None, ...], ...]:
-    d = len(columns)
-    n, first, second, product = (np.zeros((d, d)) for _ in range(4))
-    for start in range(0, len(columns[0][0]), _CHUNK):
-        values = np.stack([_scaled(column[start : start + _CHUNK], one) for column, one in columns])
-        there = ~np.isnan(values)
-        np.copyto(values, 0.0, where=~there)
-        present = there.astype(np.float64)
-        n += present @ present.T
-        first += values @ present.T
-        second += (values * values) @ present.T
-        product += values @ values.T
-    spread = n * second - first * first
-    # The scaled values are in [-1, 1]: a smaller spread is a rounding error.
-    spread = np.where((spread > 1e-12 * n * n) & (n >= ENOUGH * k), spread, np.nan)
-    table = np.clip((n * product - first * first.T) / np.sqrt(spread * spread.T), -1.0, 1.0).round(2) + 0.0
-    return tuple(tuple(None if math.isnan(r) else r for r in row) for row in table.tolist())
-
-
-def _scaled(values: Array, one: Related) -> Array:
-    """Return the values clipped to what was published, and that range as [-1, 1]; NaN where missing."""
-    # Multiplied by a power of two, which is exact, so that neither sums nor quotients overflow.
-    power = -math.frexp(max(abs(one.bounds[0]), abs(one.bounds[1])))[1]
-    low, high = (math.ldexp(bound, power) for bound in one.bounds)
-    clipped = np.clip(np.ldexp(np.clip(values, *one.bounds), power), low, high)
-    scaled = (clipped - (low + high) / 2) * (2 / (high - low) if high > low else 1.0)
-    return np.asarray(scaled) if one.before.dtype.kind == "f" else np.where(values < 0, np.nan, scaled)
 
 
 def sizes_of(distinct: Array, counts: Array) -> Sizes:
