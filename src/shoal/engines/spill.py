@@ -43,7 +43,7 @@ class Spill:
     Parameters
     ----------
     parent : path
-        Where to make it: a folder on a disk with room for about twice the table.
+        Where to make it: a folder on a disk with room for about three times the table.
     key : str or None
         What a run must have in common with an earlier one to go on where that was killed; see :func:`key_of`. None: it
         cannot.
