@@ -493,6 +493,8 @@ def test_values_must_be_published_in_the_notation_of_their_column():
     assert "not written as" in check_of(column, "continuous", "mean", "1.25")
     assert "off by" in check_of(column, "continuous", "mean", "€1.30")
     assert "too wide" in check_of(column, "continuous", "interval", "[€0.50, €1.50]")
+    assert check_of(column, "continuous", "interval", "[€1.00, €2.00)", outward={"x": 0.5}) is None
+    assert "steps" in check_of(column, "continuous", "interval", "[€0.90, €2.00)", outward={"x": 0.5})
 
 
 @pytest.mark.parametrize(
