@@ -221,7 +221,7 @@ def _word(column: Column, value: Any) -> str:
 def levels_of(case: Case, column: Column) -> list[Any]:
     """Return the levels of an ordinal column, lowest first: those declared, or the values in their order."""
     declared = case.plan.get("levels", {}).get(column.name) or column.categories
-    present = {v for v in column.values if not is_missing(v, [])}
+    present = {v for v in column.values if not is_missing(v, markers_of(case, column.name))}
     by_number = Decimal if column.type.startswith("decimal") else None  # their values are texts here
     return list(sorted(present, key=by_number) if declared is None else declared)
 
