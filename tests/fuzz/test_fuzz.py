@@ -572,6 +572,14 @@ def test_moments_of_polars_keep_their_nanoseconds():
     assert models.read_as(third) is None
 
 
+def test_what_means_missing_is_no_level():
+    column = Column("x", "int64", [9, -999, 1, 5], None, "integer")
+    case = Case(0, [column], {"types": {"x": "ordinal"}, "missing_values": [-999]}, {"frame": "arrow"})
+    assert published.levels_of(case, column) == [1, 5, 9]
+    case.plan["missing_values"] = {"y": [-999]}
+    assert published.levels_of(case, column) == [-999, 1, 5, 9]
+
+
 def test_decimals_are_levels_in_the_order_of_numbers():
     column = Column("x", "decimal128(12, 2)", ["394.45", "46.80"], None, "decimal")
     assert published.levels_of(Case(0, [column], {}, {}), column) == ["46.80", "394.45"]
