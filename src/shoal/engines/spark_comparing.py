@@ -9,9 +9,12 @@ from typing import Any
 
 from shoal.engines.comparing import Pairs, told, windows_of, with_published
 from shoal.engines.layout import Layout
-from shoal.engines.spark_frames import PAIRS, Frame, found
+from shoal.engines.spark_frames import FAN, PAIRS, Frame, found
 from shoal.release.report.comparison import Comparison, Counted, Largest
 from shoal.release.report.windows import Published
+
+# Blocks whose pairs one task looks at, one after the other: each takes it less time than to begin.
+BLOCKS = 16
 
 
 @dataclass
@@ -70,19 +73,21 @@ def _unpacked(table: Any) -> Iterator[Pairs]:
         yield pickle.loads(one.as_py())
 
 
-def comparison_of(kept: Any, layout: Layout, most: int) -> Comparison:
+def comparison_of(kept: Any, slots: int, layout: Layout, most: int) -> Comparison:
     """Return what the report tells of the rows that were made.
 
     Parameters
     ----------
     kept : pyspark.sql.DataFrame
         Has pairs in some of its rows.
+    slots : int
+        Its partitions.
     layout : Layout
     most : int
         The largest number of digits of a figure of the originals.
     """
-    pairs = Frame(kept.select(PAIRS).dropna())
-    published = found(pairs, Publishing(layout), [PAIRS]).parts
-    counted = found(pairs, Counting(layout, Counted(windows_of(published, layout))), [PAIRS]).counted
-    largest = [found(pairs, Weighing(layout, Largest(counted)), [PAIRS]).largest] if most else []
+    pairs = Frame(kept.select(PAIRS).dropna().coalesce(max(FAN, slots // BLOCKS)))
+    published = found(pairs, Publishing(layout), [PAIRS], 1).parts
+    counted = found(pairs, Counting(layout, Counted(windows_of(published, layout))), [PAIRS], 1).counted
+    largest = [found(pairs, Weighing(layout, Largest(counted)), [PAIRS], 1).largest] if most else []
     return told(counted, largest, layout, most)

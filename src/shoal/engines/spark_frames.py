@@ -120,8 +120,10 @@ def tables(batches: Iterator[Any], names: Sequence[str], rows: int = ROWS) -> It
         yield put_together()
 
 
-def found(frame: Frame, start: M, columns: Sequence[str]) -> M:
+def found(frame: Frame, start: M, columns: Sequence[str], rows: int = ROWS) -> M:
     """Return what all tasks find on some columns of a data frame, beginning with `start` in each of them.
+
+    They look at about so many rows together.
 
     Only what is found comes to the driver, merged by some tasks before.
     """
@@ -130,7 +132,7 @@ def found(frame: Frame, start: M, columns: Sequence[str]) -> M:
     names, empty = list(columns), pickle.dumps(start)
 
     def add(batches: Iterator[Any]) -> Iterator[Any]:
-        return added(batches, names, empty)
+        return added(batches, names, empty, rows)
 
     def merge(batches: Iterator[Any]) -> Iterator[Any]:
         return merged(batches)
@@ -155,10 +157,10 @@ def collected(frame: Any) -> Iterator[Any]:
 
 
 @quiet
-def added(batches: Iterator[Any], names: list[str], empty: bytes) -> Iterator[Any]:
+def added(batches: Iterator[Any], names: list[str], empty: bytes, rows: int) -> Iterator[Any]:
     """Yield what is found on the rows of one partition; nothing of one without rows."""
     part = None
-    for table in tables(batches, names):
+    for table in tables(batches, names, rows):
         part = pickle.loads(empty) if part is None else part
         part.add(table)
     if part is not None:

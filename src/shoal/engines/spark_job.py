@@ -141,7 +141,7 @@ def make(
     aggregates = [one for one, _ in parts]
     columns = published_names(layout)
     with phase("comparing", 0.85), told():
-        comparison = comparison_of(kept, layout, losses_of(aggregates, layout).most)
+        comparison = comparison_of(kept, work.slots[-1], layout, losses_of(aggregates, layout).most)
         table = kept.select(*plain(columns)).toDF(*columns).localCheckpoint(eager=True)
     return Made(table, layout, aggregates, comparison, units, way, first.count, len(cuts) - 1, phase.seconds)
 
