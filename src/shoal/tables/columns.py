@@ -205,7 +205,8 @@ def typed(column: Any, decimal: str, name: str) -> Any:
         "datetime": pa.timestamp("us"),
     }
     rows = np.arange(len(column))
-    return _computed(values.values, rows, kind, Notation(types[kind], digits=writing.digits))  # type: ignore[union-attr]
+    # As they are: digits of numbers with exponents are not decimal places.
+    return _computed(values.values, rows, kind, Notation(types[kind]))  # type: ignore[union-attr]
 
 
 def decode_place(latitude: Array, longitude: Array, names: tuple[str, str]) -> Places:
