@@ -208,6 +208,20 @@ def test_k_map(frame):
     assert check_population(KMap(2), frame(RELEASE), frame(PEOPLE))
 
 
+def test_numbers_with_exponents_are_those_that_are_written(tmp_path):
+    """With the decimal places of their mantissas, all of them would be 0, and match each other."""
+    own = ["-1.3E-05", "-1.3E-05", "2.9E-05", "2.9E-05"]
+    for name, values in (("people", own), ("register", [*own, *["-7.0E-05"] * 10])):
+        (tmp_path / f"{name}.csv").write_text("x,y\n" + "".join(f"{value},1\n" for value in values))
+    plan = {"k": 4, "quasi_identifiers": ["x"], "other": ["y"], "release": "local-recoding"}
+    plan["population"] = str(tmp_path / "register.csv")
+    release = shoal.anonymize_file(tmp_path / "people.csv", None, k_map=4, **plan)
+    assert set(release.table.column("x").to_pylist()) == {"[-1.3E-05, 2.9E-05]"}
+    assert release.audit.models[0].held == 4
+    with pytest.raises(DataError, match="must match the table as demanded"):
+        shoal.anonymize_file(tmp_path / "people.csv", None, k_map=5, **plan)
+
+
 def test_labels_of_rows_say_nothing():
     table = pd.DataFrame(RELEASE, index=["x", "x", "y"])
     people = pd.DataFrame(PEOPLE, index=[0, 0, 1, 1, 0, 1])

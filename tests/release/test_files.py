@@ -178,6 +178,18 @@ def test_from_csv_to_every_format_and_back(people, tmp_path, suffix):
         assert again.table.schema.types[:3] == [pa.int64(), pa.string(), pa.float64()]
 
 
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet", "sqlite", "xlsx"])
+def test_numbers_with_exponents_go_to_every_format(tmp_path, suffix):
+    """They have as many decimal places as before their exponents, and are not rounded to these in full."""
+    (tmp_path / "small.csv").write_text("x\n" + "1.3E-05\n" * 3 + "-6.9E-07\n" * 3)
+    release = shoal.anonymize_file(
+        tmp_path / "small.csv", tmp_path / f"out.{suffix}", k=3, certificate=tmp_path / "m.json"
+    )
+    again = io.read(tmp_path / f"out.{suffix}")
+    assert [float(value) for value in again.table.column("x").to_pylist()] == [1.3e-05] * 3 + [-6.9e-07] * 3
+    assert verify_file(again, tmp_path / "m.json").k == release.k == 3
+
+
 def test_from_typed_files(people, tmp_path):
     table = pa.table(
         {

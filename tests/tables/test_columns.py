@@ -412,7 +412,7 @@ def test_places_are_on_the_globe(latitude, longitude, name):
     [
         (["1", None], pa.int64(), [1, None]),
         (["1.5", None], pa.float64(), [1.5, None]),
-        (["1.3E-05", None, "-6.9E-05"], pa.float64(), [1.3e-05, None, -6.9e-05]),
+        (["1.3E-05", None, "-6.9E-07"], pa.float64(), [1.3e-05, None, -6.9e-07]),
         (["1.5", "NA", "2"], pa.string(), ["1.5", "NA", "2"]),
         (["007", "1"], pa.string(), ["007", "1"]),
         (["TRUE", None, "FALSE"], pa.bool_(), [True, None, False]),

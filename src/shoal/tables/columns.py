@@ -204,10 +204,9 @@ def typed(column: Any, decimal: str, name: str) -> Any:
         "date": pa.date32(),
         "datetime": pa.timestamp("us"),
     }
-    # The places of 1.5e-05 are those of its mantissa.
-    digits = None if "scientific" in writing.style else writing.digits
     rows = np.arange(len(column))
-    return _computed(values.values, rows, kind, Notation(types[kind], digits=digits))  # type: ignore[union-attr]
+    # As they are: digits of numbers with exponents are not decimal places.
+    return _computed(values.values, rows, kind, Notation(types[kind]))  # type: ignore[union-attr]
 
 
 def decode_place(latitude: Array, longitude: Array, names: tuple[str, str]) -> Places:
