@@ -20,6 +20,7 @@ from shoal.cli.demo import write_people
 from shoal.errors import DatasetNotFoundError
 from shoal.fields import OF_ONE_TYPE
 from shoal.partitioning.choice import choose
+from shoal.partitioning.extent import Extent
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -278,15 +279,19 @@ def test_methods_named_in_the_guides_exist():
 
 
 def test_what_the_guide_says_of_auto():
-    """docs/how-to/choose-a-method.md: ten columns, one thread."""
+    """docs/how-to/choose-a-method.md: ten related columns, one thread."""
     text = " ".join((DOCS / "how-to" / "choose-a-method.md").read_text(encoding="utf-8").split())
     found = re.search(
-        r"full length up to about (\d+ \d+) records; a shorter one follows the rounds up to (\d+ \d+)", text
+        r"full length up to about (\d+ \d+) records; a shorter one follows the rounds up to (\d+ \d+ \d+)", text
     )
     whole, shorter = (int(number.replace(" ", "")) for number in found.groups())
-    assert choose(whole, 10, 5).options["max_steps"] == 100 * (whole // 5)
-    assert choose(round(1.3 * whole), 10, 5).options["max_steps"] < 100 * (round(1.3 * whole) // 5)
-    assert choose(shorter, 10, 5).options["max_steps"] > 0
-    million = choose(1_000_000, 10, 5)
-    assert (million.method, million.options["rounds"], million.options["max_steps"]) == ("anytime", 2, 0)
+
+    def chosen(n):
+        return choose(n, 10, 5, extent=Extent(n, 5))
+
+    assert chosen(whole).options["max_steps"] == 100 * (whole // 5)
+    assert chosen(round(1.3 * whole)).options["max_steps"] < 100 * (round(1.3 * whole) // 5)
+    assert chosen(shorter).options["max_steps"] > 0
+    large = chosen(round(1.3 * shorter))
+    assert (large.method, large.options["rounds"], large.options["max_steps"]) == ("anytime", 2, 0)
     assert choose(6000, 10, 5).options == {"max_steps": 120_000}
