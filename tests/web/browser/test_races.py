@@ -174,6 +174,23 @@ def test_a_tree_that_was_asked_for_earlier_is_not_shown(visit, tmp_path):
 # --- tables ---
 
 
+def test_a_choice_in_the_first_frame_is_not_taken_back(visit):
+    page = visit()
+    open_demo(page)
+    page.evaluate(
+        """async () => {
+          document.querySelector("button[aria-label='Details of region'], [aria-label='Details of region']").click();
+          const choice = () => [...document.querySelectorAll("[data-field=hierarchies] select")].at(-1);
+          while (!choice()) await null; // drawn, and no frame has passed
+          choice().value = "prefixes";
+          choice().dispatchEvent(new Event("change", { bubbles: true }));
+        }"""
+    )
+    # What was put off until after the frame has happened by then.
+    page.evaluate("() => new Promise((done) => setTimeout(() => requestAnimationFrame(done), 300))")
+    assert page.get_by_role("button", name="Show the tree").count() == 1
+
+
 def test_a_table_that_was_read_before_the_answer_goes_on_to_its_columns(visit):
     page = visit()
     held = Held(page, "**/api/v1/tables/demo", answers=True)

@@ -1,6 +1,6 @@
 // What the columns are: role and type with the reason, a small picture, one click to change. Pages of 40 keep 500 usable.
 
-import { html, useEffect, useState } from "./vendor/htm-preact.js";
+import { html, useLayoutEffect, useState } from "./vendor/htm-preact.js";
 import { HierarchyPart } from "./hierarchy.js";
 import { LevelsPart } from "./levels.js";
 import { Dialog, ErrorNotice, Field, Select, Title, announce } from "./parts.js";
@@ -121,7 +121,7 @@ export function ColumnsScreen() {
   const [page, setPage] = useState(0);
   const [open, setOpen] = useState({});
   const [reading, setReading] = useState(false);
-  useEffect(() => setPage(0), [find, role]);
+  useLayoutEffect(() => setPage(0), [find, role]);
   if (!table) return html`<${NoTable} title="Columns" />`;
   const columns = table.columns_list;
   const wanted = find.trim().toLowerCase();

@@ -1,6 +1,6 @@
 // Hierarchies: built from prefixes or widths, written down, or loaded; shown as a tree before they are kept.
 
-import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
+import { html, useLayoutEffect, useRef, useState } from "./vendor/htm-preact.js";
 import * as api from "./api.js";
 import { ErrorNotice, Field, Select } from "./parts.js";
 import { changeBy, changeColumns, inTurn } from "./draft.js";
@@ -60,7 +60,8 @@ export function HierarchyPart({ column }) {
     const tree = await ask;
     if (mine === asked.current) (setTree(tree), then());
   };
-  useEffect(() => {
+  // Before anybody can choose: what is chosen in the first frame would be taken back.
+  useLayoutEffect(() => {
     setHow(howOf(inForce));
     setText(textOf(inForce));
     // The server has it once the change is answered; before, there may be another one.

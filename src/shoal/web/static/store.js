@@ -1,6 +1,6 @@
 // What the page knows, and what it can do. The server keeps the state; this is a copy of it, so a reload loses nothing.
 
-import { useEffect, useState } from "./vendor/htm-preact.js";
+import { useLayoutEffect, useState } from "./vendor/htm-preact.js";
 import * as api from "./api.js";
 import { catchUp, closed, openId, withChanges } from "./draft.js";
 import { announce } from "./parts.js";
@@ -41,7 +41,8 @@ export function set(changes) {
 
 export function useStore() {
   const [, draw] = useState(0);
-  useEffect(() => {
+  // At once, and not after the next frame: a change in between would not be drawn.
+  useLayoutEffect(() => {
     const listener = () => draw((n) => n + 1);
     listeners.add(listener);
     return () => listeners.delete(listener);
