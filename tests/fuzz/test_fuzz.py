@@ -421,6 +421,15 @@ def test_notations_are_read_as_they_are_written(name):
     assert not notations.is_written(name, "1.2345678")
 
 
+def test_types_in_pieces_may_follow_from_fewer_rows():
+    """Without the first row, the texts that are left look like numbers, and one of them is none."""
+    columns = [Column("town", "string", ["  x", "", "1"]), Column("job", "int64", [None, 65, 57])]
+    dialect = {"delimiter": ",", "encoding": "utf-8", "newline": "\n", "all_quoted": False}
+    way = {"frame": "file", "input": "csv", "output": "csv", "cli": "", "dialect": dialect, "folder": "in"}
+    way |= {"report": False, "stream": {"block_records": 4, "rounds": 0, "batch_bytes": 2**20}, "against": True}
+    assert examined(Case(0, columns, {"k": 2, "missing": "drop"}, way)) == ("refused", [])
+
+
 def test_what_describes_a_column_without_a_model_is_not_looked_at():
     columns = [
         Column("age", "int64", [1, 2] * 6, None, "integer"),
