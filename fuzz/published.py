@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
-from decimal import Decimal, InvalidOperation, localcontext
+from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from functools import cache
 from typing import Any
@@ -280,13 +280,16 @@ def _outward(column: Column, kind: str, step: Any, values: list[Any], value: str
         wanted = [_cell_of_days(min(days), step)[0] * scale, _cell_of_days(max(days), step)[1] * scale]
         found = [end_of(column, kind, end) for end in inside.groups()]
     else:
-        with localcontext(prec=800):
-            width = Decimal(str(step))
-            numbers = [Decimal(repr(v) if isinstance(v, float) else str(v)) for v in values]
-            wanted = [Fraction(math.floor(min(numbers) / width) * width)]
-            wanted.append(Fraction((math.floor(max(numbers) / width) + 1) * width))
+        # Numbers in text are read as they are written; the ends are plain numbers, without signs of currency.
+        number = number_of(column) if column.notation else _as_printed
+        width, numbers = Fraction(str(step)), [number(v) for v in values]
+        wanted = [math.floor(min(numbers) / width) * width, (math.floor(max(numbers) / width) + 1) * width]
         found = [Fraction(Decimal(end)) for end in inside.groups()]
     return None if found == wanted else "the interval does not end at the steps around its members"
+
+
+def _as_printed(value: Any) -> Number:
+    return Fraction(repr(value) if isinstance(value, float) else str(value))
 
 
 def units_of_a_day(column: Column, kind: str) -> Fraction:

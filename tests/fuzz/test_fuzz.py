@@ -529,6 +529,12 @@ def test_intervals_that_end_at_steps_by_hand(type, values, kind, step, good, wro
     assert people.falls_short(case, {"x": kind}, [(good,)] * len(values), ["x"]) is None
 
 
+def test_steps_of_numbers_in_text_by_hand():
+    column = Column("x", "string", ["502209.08 €", "344129.76 €"], None, "written", "12.50 €")
+    for text, good in (("[344129.5, 502209.5)", True), ("[344129.5, 502209)", False), ("[344130, 502209.5)", False)):
+        assert (check_of(column, "continuous", "interval", text, outward={"x": 0.5}) is None) == good
+
+
 def test_few_whole_numbers_must_publish_their_median():
     case = people_case()
     case.column("age").values = [20, 20, 20, 60, 60, 60]
