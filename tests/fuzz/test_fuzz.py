@@ -314,6 +314,8 @@ def test_categories_have_an_order_only_where_the_way_in_keeps_it():
         grounds = sensitive.grounds_of(Case(0, [column], {}, way), "size", {"s", "m", "l", None})
         kept = way.get("input", way["frame"]) in ("arrow", "pandas", "parquet")
         assert grounds["auto"].places == ({"s": 0, "m": 0.5, "l": 1} if kept else None), way
+    empty = Column("size", "ordered", [None, None], [], "nothing")
+    assert sensitive.grounds_of(Case(0, [empty], {}, {"frame": "arrow"}), "size", {None})["ordered"].places == {}
 
 
 def test_distances_of_dates_are_in_days():
