@@ -280,16 +280,16 @@ def _outward(column: Column, kind: str, step: Any, values: list[Any], value: str
         wanted = [_cell_of_days(min(days), step)[0] * scale, _cell_of_days(max(days), step)[1] * scale]
         found = [end_of(column, kind, end) for end in inside.groups()]
     else:
-        # Floats stand for their shortest decimals here, also as ends.
-        read = number_of(column) if column.notation else _decimal
-        width, numbers = _decimal(step), [read(v) for v in values]
+        # Numbers in text are read as they are written; the ends are plain numbers, without signs of currency.
+        number = number_of(column) if column.notation else _as_printed
+        width, numbers = Fraction(str(step)), [number(v) for v in values]
         wanted = [math.floor(min(numbers) / width) * width, (math.floor(max(numbers) / width) + 1) * width]
-        found = [read(end) for end in inside.groups()]
+        found = [Fraction(Decimal(end)) for end in inside.groups()]
     return None if found == wanted else "the interval does not end at the steps around its members"
 
 
-def _decimal(value: Any) -> Fraction:
-    return Fraction(Decimal(repr(value) if isinstance(value, float) else str(value)))
+def _as_printed(value: Any) -> Number:
+    return Fraction(repr(value) if isinstance(value, float) else str(value))
 
 
 def units_of_a_day(column: Column, kind: str) -> Fraction:

@@ -44,9 +44,9 @@ def grounds_of(case: Case, name: str, values: set[Any]) -> dict[str, models.Grou
             return None
         return {"auto": models.tree(paths), "equal": equal}
     in_order = column.type == "ordered" and case.way.get("input", case.way["frame"]) in KEEP_ORDER
-    levels = plan.get("levels", {}).get(name) or (column.categories if in_order else None)
-    if levels or in_order or declared == "ordinal":
-        order = levels or sorted({v for v in column.values if v is not None})
+    levels = plan.get("levels", {}).get(name, column.categories if in_order else None)
+    if levels is not None or declared == "ordinal":
+        order = sorted({v for v in column.values if v is not None}) if levels is None else levels
         read = [models.read_as(text_of(level)) for level in order]
         ranked = models.line([value for value in dict.fromkeys(read) if value in known])
         return {"auto": ranked, "ordered": ranked, "equal": equal} if known <= set(read) else None
