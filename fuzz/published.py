@@ -54,9 +54,14 @@ def _number_in(marker: Any) -> Decimal | None:
 
 
 def markers_of(case: Case, name: str) -> list[Any]:
-    """Return the values that the plan declares to be missing in a column."""
+    """Return the values that the plan declares to be missing in a column.
+
+    Dates and moments are numbers in an input alone: no number stands for one.
+    """
     given = case.plan.get("missing_values", ())
-    return list(given.get(name, ()) if isinstance(given, dict) else given)
+    markers = given.get(name, ()) if isinstance(given, dict) else given
+    in_time = any(one.name == name and one.type.startswith(("date", "timestamp")) for one in case.columns)
+    return [one for one in markers if not in_time or isinstance(one, str)]
 
 
 def days_of_moments(column: Column, kind: str) -> bool:

@@ -165,6 +165,10 @@ def _against_memory(case: Case, fields: dict[str, Any], source: Path, target: Pa
         return []  # moments that become text have their time of day, as no piece knows those of the others
     if fields.get("missing") == "drop":
         return []  # types and levels are those of the rows that are kept
+    if "medoid" in fields.get("representatives", {}).values() and any(
+        one.notation == "offsets" for one in case.columns
+    ):
+        return []  # moments are published in universal time, as no piece keeps the offset of each
     import shoal
 
     other = target.with_name(f"memory{target.suffix}")

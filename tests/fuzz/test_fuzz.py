@@ -945,3 +945,10 @@ def test_who_has_all_releases_is_looked_for():
     made = [SimpleNamespace(blocks=[["age"]])] * 3
     assert list(updates._together(case, tables[:2], made, {})) == []
     assert list(updates._together(case, tables, made, {})) == ["update: k of those in all releases is 1, not 2"]
+
+
+def test_no_number_stands_for_a_missing_moment():
+    columns = [Column("born", "timestamp[s]", [-999], None), Column("size", "int64", [-999], None)]
+    case = Case(0, columns, {"missing_values": [-999]}, {})
+    assert published.markers_of(case, "born") == []
+    assert published.markers_of(case, "size") == [-999]
