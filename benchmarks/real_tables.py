@@ -15,6 +15,7 @@ from benchmarks.pages import Table, publish
 from benchmarks.timing import MIB, clock, in_fresh_process, show
 from shoal.arrays import Array
 from shoal.datasets.loaders import folders_of
+from shoal.partitioning.choice import WHOLE
 from shoal.partitioning.run import extent_for
 from shoal.plan import Plan
 from shoal.release.groups.coordinates import embedded
@@ -155,6 +156,7 @@ def main() -> None:
     parser.add_argument("--few", action="store_true", help="k = 5 alone for tables of 100,000 rows and more")
     given = parser.parse_args()
     quick = given.quick
+    compared("compiling", shoal.datasets.correlated_gaussian(WHOLE + 1, 3, random_state=0), Table("", "", []), (5,))
     head = ["table", *(f"`{name}`" for name in METHODS), "`anytime`, same time", "`auto`", "against the best"]
     table, shares = Table("Loss and time", TEXT, head), dict[str, list[float]]()
     for name, X in tables(quick=quick):
