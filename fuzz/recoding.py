@@ -13,7 +13,7 @@ from typing import Any
 from fuzz import markers
 from fuzz.case import Case, Column
 from fuzz.files import plain
-from fuzz.published import is_missing, markers_of
+from fuzz.published import days_of_moments, is_missing, markers_of, units_of_a_day
 from fuzz.trees import ROOT, plain_paths, text_of
 
 FORM = "full-domain"
@@ -137,9 +137,12 @@ def wrong_levels(case: Case, kinds: dict[str, str], rows: list[int], table: dict
                 yield f"{kind} ({column.kind}): not on one level"
             continue
         before = column.values if column.type.startswith("timestamp") else plain(column)
-        if column.type.startswith("timestamp[ns"):  # moments are compared in microseconds
-            present = [(row, value // 1000) for row, value in present]
-            before = [None if value is None else value // 1000 for value in before]
+        nano = 1000 if column.type.startswith("timestamp[ns") else 1  # moments are compared in microseconds
+        if nano > 1:
+            present = [(row, value // nano) for row, value in present]
+        # Moments that are taken for dates lose the time of the day.
+        unit = int(units_of_a_day(column, kind)) if days_of_moments(column, kind) else nano
+        before = [None if value is None else value // unit * unit // nano for value in before] if unit > 1 else before
         chains = [_chain(column.values[row], before[row], paths) for row, _ in present]
         deepest = max(map(len, chains), default=1)
         on = [

@@ -952,3 +952,10 @@ def test_no_number_stands_for_a_missing_moment():
     case = Case(0, columns, {"missing_values": [-999]}, {})
     assert published.markers_of(case, "born") == []
     assert published.markers_of(case, "size") == [-999]
+
+
+def test_moments_that_are_dates_are_recoded_as_days():
+    column = Column("born", "timestamp[s]", [100_000, 100_001], None, "moment")
+    case = Case(0, [column], {"k": 2, "release": "full-domain"}, {"frame": "arrow"})
+    assert list(recoding.wrong_levels(case, {"born": "date"}, [0, 1], {"born": [86_400, 86_400]})) == []
+    assert list(recoding.wrong_levels(case, {"born": "date"}, [0, 1], {"born": [100_000, 100_001]})) != []
