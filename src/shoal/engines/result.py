@@ -77,8 +77,8 @@ class LargeRelease(Measured, Reported):
     @property
     def evidence(self) -> Evidence:
         """Return the aggregates that the report shows: the sizes of groups, and attributes before and after."""
+        from shoal.release.report.drawn_groups import sizes_of
         from shoal.release.report.evidence import Evidence
-        from shoal.release.report.relations import sizes_of
 
         found = sorted(self.audit.sizes.items())
         sizes = sizes_of(*np.array(found, np.int64).reshape(-1, 2).T)

@@ -8,8 +8,8 @@ import pytest
 from shoal.release.assessments.questions import Figure
 from shoal.release.report.assessment import _bars
 from shoal.release.report.drawings import _ends, groups_on_axes, quantity, span, tick
+from shoal.release.report.drawn_groups import Axes
 from shoal.release.report.evidence import Measured, gather_evidence
-from shoal.release.report.relations import Axes
 from shoal.release.report.render import Check, ColumnFacts, Facts, File, render
 from shoal.tables.values import Codes, Numbers
 

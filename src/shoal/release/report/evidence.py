@@ -32,7 +32,7 @@ from shoal.release.report.comparison import (
     Measured,
     compared,
 )
-from shoal.release.report.relations import Axes, Sizes, axes_of, sizes_of
+from shoal.release.report.drawn_groups import Axes, Sizes, axes_of, sizes_of
 from shoal.release.report.windows import Window, limits_of, numbers_of, word_counts, words_of
 from shoal.tables.values import Codes, Numbers, Places
 

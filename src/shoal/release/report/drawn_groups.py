@@ -1,4 +1,4 @@
-"""Group sizes, and groups on principal axes.
+"""What a report draws of groups: their sizes, and where they are on the principal axes.
 
 See :mod:`shoal.release.report.evidence` for what these may show of the originals.
 """

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 import shoal
+from shoal.release.report.drawn_groups import axes_of
 from shoal.release.report.moments import ROWS, Moments, scaled, unscaled
-from shoal.release.report.relations import axes_of
 
 pytestmark = pytest.mark.filterwarnings("error", "ignore::shoal.errors.DisclosureWarning")
 RNG = np.random.default_rng(7)
